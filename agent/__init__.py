@@ -1,0 +1,1 @@
+"""The side that acts: compile, diagnose, rewrite, verify, cost."""

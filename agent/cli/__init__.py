@@ -1,0 +1,1 @@
+"""The command line: one module a command over the use cases of `agent.app`."""

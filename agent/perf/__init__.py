@@ -1,0 +1,1 @@
+"""Predicted cost from the compiled IR and the captured launch."""

@@ -1,0 +1,1 @@
+"""Source rewrites; `table.REWRITES` lists them."""

@@ -1,0 +1,1 @@
+"""One module a symptom; `table.SYMPTOMS` lists them."""

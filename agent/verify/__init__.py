@@ -1,0 +1,1 @@
+"""Checks that a candidate computes what the reference computes."""

@@ -1,0 +1,1 @@
+"""Corpus manifests and our own notes (package data)."""

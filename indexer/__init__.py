@@ -1,0 +1,1 @@
+"""Compiler sources and compiler output, turned into records and stores."""

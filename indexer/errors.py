@@ -1,0 +1,53 @@
+"""The one tree of exceptions, by who can act; each has its exit code (design, section 6).
+
+An exception means that we, or the machine, cannot go on. A kernel that is rejected, wrong or slow is a result.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from indexer.messages import Message, message, render
+
+
+class TritonkbError(Exception):
+    """Something stopped us; `note` says what, with the value, and the way out."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, key: str, **values: object) -> None:
+        self.note: Message = message(key, **values)
+        super().__init__(key)
+
+    def __str__(self) -> str:
+        return render(self.note, "en")
+
+
+class BadInput(TritonkbError):
+    """The user's file, flag or target cannot be used: they can correct it."""
+
+    exit_code = 2
+
+
+class StoreError(TritonkbError):
+    """A corpus, the index or the disk is missing, full, locked or damaged."""
+
+    exit_code = 3
+
+
+class ToolchainError(TritonkbError):
+    """A compiler is not installed, or its worker died."""
+
+    exit_code = 4
+
+
+class ModelError(TritonkbError):
+    """The language model's endpoint refused or failed."""
+
+    exit_code = 5
+
+
+class SandboxError(TritonkbError):
+    """There is no sandbox here, or its limit of time or memory was hit."""
+
+    exit_code = 6

@@ -1,0 +1,208 @@
+"""MLIR's generic form -> records.
+
+Every dump is asked for with `--mlir-print-op-generic --mlir-print-debuginfo`: one operation a line, whatever its
+dialect, types and properties always spelled out, its location at the end of the line that closes it. So one small
+reader serves all dialects of all compilers, and knows nothing about any of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from indexer.ir.brackets import closing, split_commas, split_pairs
+from indexer.ir.places import Places
+from indexer.ir.records import IrBlock, IrModule, IrOp, IrValue
+
+_HEAD = re.compile(r'^(?:(?P<results>%[^=]*?) = )?"(?P<name>[\w.$-]+)"\(')
+_RESULT = re.compile(r"(%[\w$.#-]+)(?::(\d+))?")
+_LABEL = re.compile(r"^(\^[\w$.-]+)(?:\((.*)\))?:(?:\s*//.*)?$")
+_ALIAS = re.compile(r"^([#!][\w$.-]+) = (.*)$")
+
+
+@dataclass(slots=True)
+class _Open:
+    """An operation whose regions are still being read."""
+
+    head: _Head
+    regions: list[list[IrBlock]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    name: str
+    results: tuple[str, ...]
+    operands: tuple[str, ...]
+    successors: tuple[str, ...]
+    properties: dict[str, str]
+    text: str
+
+
+@dataclass(slots=True)
+class _Block:
+    label: str
+    arguments: tuple[IrValue, ...]
+    ops: list[IrOp] = field(default_factory=list)
+
+    def freeze(self) -> IrBlock:
+        return IrBlock(self.label, self.arguments, tuple(self.ops))
+
+
+def parse_module(text: str, user_file: str) -> IrModule:
+    """Parse one dump in generic form; places are resolved for `user_file` (the path the compiler printed).
+
+    Raises `ValueError` naming the line when the text is not generic-form MLIR, or is cut short.
+    """
+    aliases = {m[1]: m[2].strip() for m in map(_ALIAS.match, text.splitlines()) if m}
+    locations = {name: _loc_inside(value) for name, value in aliases.items() if value.startswith("loc(")}
+    tops = list(_Reader(text, Places(locations, user_file)).read())
+    if not tops:
+        raise ValueError("no operation in the dump")
+    return IrModule(tops[0], {name: value for name, value in aliases.items() if name not in locations})
+
+
+class _Reader:
+    """Reads line by line, with a stack of open operations."""
+
+    def __init__(self, text: str, places: Places) -> None:
+        self._lines = text.splitlines()
+        self._places = places
+        self._stack: list[_Open] = []
+        self._blocks: list[_Block] = [_Block("", ())]
+
+    def read(self) -> Iterator[IrOp]:
+        for number, raw in enumerate(self._lines, 1):
+            line = raw.strip()
+            if not line or line.startswith(("//", "#", "!")):
+                continue
+            if line.startswith("{-#"):  # resources follow to the end of the file
+                break
+            try:
+                self._take(line)
+            except (ValueError, IndexError) as error:
+                raise ValueError(f"line {number} is not generic-form MLIR: {line[:120]!r}") from error
+        if self._stack:
+            raise ValueError(f"the dump ends inside {self._stack[-1].head.name}")
+        yield from self._blocks[0].ops
+
+    def _take(self, line: str) -> None:
+        if line.startswith("^"):
+            self._open_block(line)
+        elif line.startswith("}, {"):
+            self._stack[-1].regions[-1].append(self._blocks.pop().freeze())
+            self._open_region()
+        elif line.startswith("})"):
+            self._close_op(line[2:])
+        else:
+            self._open_op(line)
+
+    def _open_region(self) -> None:
+        self._stack[-1].regions.append([])
+        self._blocks.append(_Block("", ()))
+
+    def _open_block(self, line: str) -> None:
+        found = _LABEL.match(line)
+        if not found:
+            raise ValueError("bad block label")
+        arguments = tuple(_argument(a) for a in split_commas(found[2] or ""))
+        current = self._blocks[-1]
+        if current.ops or current.label:
+            self._stack[-1].regions[-1].append(self._blocks.pop().freeze())
+            self._blocks.append(_Block(found[1], arguments))
+        else:
+            current.label, current.arguments = found[1], arguments
+
+    def _open_op(self, line: str) -> None:
+        head, rest = _parse_head(line)
+        if rest.startswith("({"):
+            self._stack.append(_Open(head))
+            self._open_region()
+            if rest[2:].startswith("})"):  # an empty region on one line
+                self._close_op(rest[4:])
+        else:
+            self._blocks[-1].ops.append(self._finish(head, (), rest))
+
+    def _close_op(self, rest: str) -> None:
+        block = self._blocks.pop()
+        opened = self._stack.pop()
+        if block.ops or block.label:
+            opened.regions[-1].append(block.freeze())
+        regions = tuple(tuple(r) for r in opened.regions)
+        self._blocks[-1].ops.append(self._finish(opened.head, regions, rest))
+
+    def _finish(self, head: _Head, regions: tuple[tuple[IrBlock, ...], ...], rest: str) -> IrOp:
+        rest = rest.strip()
+        attributes = dict(head.properties)
+        if rest.startswith("{"):
+            end = closing(rest, 0)
+            attributes |= split_pairs(rest[1 : end - 1])
+            rest = rest[end:].strip()
+        types, location = _split_location(rest)
+        operand_types, result_types = _function_type(types.removeprefix(":").strip())
+        results = tuple(IrValue(n, t) for n, t in zip(head.results, result_types, strict=True))
+        operands = tuple(IrValue(n, t) for n, t in zip(head.operands, operand_types, strict=True))
+        place = self._places.resolve(location) if location is not None else None
+        shown = f"{head.text} {types}" if not regions else head.text
+        return IrOp(head.name, operands, results, attributes, regions, head.successors, place, shown.strip())
+
+
+def _parse_head(line: str) -> tuple[_Head, str]:
+    found = _HEAD.match(line)
+    if not found:
+        raise ValueError("not an operation")
+    end = closing(line, found.end() - 1)
+    operands = tuple(split_commas(line[found.end() : end - 1]))
+    rest = line[end:].strip()
+    successors: tuple[str, ...] = ()
+    if rest.startswith("["):
+        stop = closing(rest, 0)
+        successors = tuple(split_commas(rest[1 : stop - 1]))
+        rest = rest[stop:].strip()
+    properties: dict[str, str] = {}
+    if rest.startswith("<{"):
+        stop = closing(rest, 0)
+        properties = split_pairs(rest[2 : stop - 2])
+        rest = rest[stop:].strip()
+    head = _Head(
+        found["name"], _result_names(found["results"] or ""), operands, successors, properties,
+        line[: len(line) - len(rest)].strip(),
+    )  # fmt: skip
+    return head, rest
+
+
+def _result_names(text: str) -> tuple[str, ...]:
+    names: list[str] = []
+    for name, count in _RESULT.findall(text):
+        names += [name] if not count else [f"{name}#{i}" for i in range(int(count))]
+    return tuple(names)
+
+
+def _argument(text: str) -> IrValue:
+    name, _, kind = text.partition(":")
+    return IrValue(name.strip(), _split_location(kind.strip())[0])
+
+
+def _split_location(text: str) -> tuple[str, str | None]:
+    """Split `types loc(x)` into the types and x; MLIR prints the location last."""
+    at = text.rfind(" loc(") if not text.startswith("loc(") else 0
+    # A nested "loc(" never occurs inside a location: callsite and fused print their parts bare or as aliases.
+    if at < 0:
+        return text, None
+    return text[:at].strip(), _loc_inside(text[at:].strip())
+
+
+def _loc_inside(text: str) -> str:
+    return text[len("loc(") : closing(text, len("loc")) - 1]
+
+
+def _function_type(text: str) -> tuple[list[str], list[str]]:
+    """Split `(a, b) -> (c)` or `(a) -> c` into operand and result types."""
+    end = closing(text, 0)
+    inputs = split_commas(text[1 : end - 1])
+    outputs = text[end:].strip().removeprefix("->").strip()
+    if outputs.startswith("("):
+        stop = closing(outputs, 0)
+        if stop == len(outputs):  # else a single function type, `(i32) -> i32`
+            return inputs, split_commas(outputs[1:-1])
+    return inputs, [outputs] if outputs else []

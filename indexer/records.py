@@ -1,0 +1,70 @@
+"""The nouns of the knowledge base, shared by all layers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal[
+    "pass_def", "pass_impl", "pattern", "op_def", "type_def", "dialect", "option", "enum", "test", "doc", "python",
+    "note", "catalog",
+]  # fmt: skip
+Language = Literal["cpp", "tablegen", "mlir", "python", "markdown", "rst", "text"]
+Relation = Literal["defines", "implements", "tests", "documents", "uses", "option_of", "lowers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A source tree or wheel at one commit; `commit` is a git commit or a content hash, `target` what it serves."""
+
+    name: str
+    origin: str
+    commit: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines `start_line..end_line` (1-based, inclusive) of one file, with what a search sees of them.
+
+    `ordinal` tells apart passages of one file with the same symbol and text. `natural` is the natural-language text
+    that is embedded: comments, descriptions, symbols, messages; never raw code.
+    """
+
+    corpus: str
+    commit: str
+    path: str
+    start_line: int
+    end_line: int
+    kind: Kind
+    symbol: str
+    language: Language
+    text: str
+    natural: str
+    ordinal: int = 0
+
+    @property
+    def key(self) -> str:
+        """Return the storage key: unchanged by an update that does not change this passage (design, section 3)."""
+        parts = (self.corpus, self.path, self.symbol, self.text, str(self.ordinal))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of the text, against which a citation is checked."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def id(self) -> str:
+        """Return `corpus@commit12:path#Lstart-Lend`, which a person can open."""
+        return f"{self.corpus}@{self.commit[:12]}:{self.path}#L{self.start_line}-L{self.end_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge of the symbol graph between two passages, by storage key."""
+
+    source: str
+    target: str
+    relation: Relation

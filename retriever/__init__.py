@@ -1,0 +1,1 @@
+"""Questions turned into ranked passages; no model, no subprocess."""
