@@ -158,8 +158,8 @@ class Interval:
 class Cost:
     """A time in microseconds with its basis; a speedup is formed only between equal bases.
 
-    `limiter` names the resource that dominates (memory, vector, scalar, cube, sync, launch). `terms` splits the value by
-    resource, `by_line` by the user's line (None: not attributable), both in the same unit.
+    `limiter` names the resource that dominates (memory, vector, scalar, cube, sync, launch). `terms` splits the value
+    by resource, `by_line` by the user's line (None: not attributable), both in the same unit.
     """
 
     value: float
