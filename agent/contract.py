@@ -1,0 +1,339 @@
+"""The JSON contract (design, section 7) as models: what `--json` prints, what a journal keeps, what a renderer reads.
+
+Fields may be added, never renamed. A document is made from records in one language; nothing reads a record back from
+one except the journal, which re-reads its own rounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Basis = Literal["measured", "predicted"]
+Verdict = Literal["kept", "slower", "wrong", "rejected", "cheating"]
+
+
+class Doc(BaseModel):
+    """A strict, frozen document; an alias is a word that Python keeps for itself (`from`, `pass`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form, with the contract's own names."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class IntervalDoc(Doc):
+    """A range, in the unit of the value beside it."""
+
+    low: float
+    high: float
+
+
+class CostDoc(Doc):
+    """A cost; `basis` never leaves its side."""
+
+    value: float
+    unit: Literal["us"] = "us"
+    basis: Basis
+    interval: IntervalDoc
+    limiter: str
+    terms: dict[str, float] = Field(default_factory=dict)
+    by_line: dict[str, float] = Field(default_factory=dict)
+    bytes_baseline_us: float | None = None
+    remarks: list[str] = Field(default_factory=list)
+
+
+class ArgumentDoc(Doc):
+    """An argument of a launch: a tensor with shape and strides in elements, or a scalar with its value."""
+
+    name: str
+    dtype: str
+    shape: list[int] | None = None
+    strides: list[int] | None = None
+    value: float | int | bool | None = None
+
+
+class LaunchDoc(Doc):
+    """A recorded launch."""
+
+    kernel: str
+    line: int
+    signature: dict[str, str]
+    constexprs: dict[str, Any]
+    grid: list[int]
+    options: dict[str, Any]
+    arguments: list[ArgumentDoc]
+    group: str
+    count: int
+    data_dependent: bool
+
+
+class DiagnosticDoc(Doc):
+    """What a compiler said."""
+
+    severity: str
+    message: str
+    line: int | None
+    stage: str
+    pass_argument: str | None = Field(alias="pass")
+
+
+class StageDoc(Doc):
+    """One pass that ran."""
+
+    name: str
+    position: int
+    changed: bool
+    ops: int | None
+
+
+class BufferDoc(Doc):
+    """One planned on-chip buffer."""
+
+    space: str
+    bytes: int
+    offset_bytes: int
+    copies: int
+    line: int | None
+    type: str
+
+
+class ResourcesDoc(Doc):
+    """Planned peaks against limits, in bytes."""
+
+    ub_bytes: int | None
+    ub_limit_bytes: int
+    l1_bytes: int | None
+    l1_limit_bytes: int
+    l0c_bytes: int | None
+    l0c_limit_bytes: int
+    buffers: list[BufferDoc]
+
+
+class CompileDoc(Doc):
+    """`tritonkb compile`: the costliest launch at the top, every launch in `launches`."""
+
+    kernel: str
+    target: str
+    status: Literal["ok", "rejected"]
+    stages: list[StageDoc]
+    resources: ResourcesDoc
+    diagnostics: list[DiagnosticDoc]
+    files: dict[str, str]
+    launch: LaunchDoc
+    retried_without: list[str]
+    resolved_share: float | None
+    seconds: float
+    launches: list[CompileDoc] = Field(default_factory=list)
+
+
+class EvidenceDoc(Doc):
+    """A cited passage, checked against its hash."""
+
+    passage: str
+    why: list[str]
+    title: str = ""
+
+
+class BlameOpDoc(Doc):
+    """Final operations on one line and the pass that made them."""
+
+    name: str
+    count: int
+    pass_argument: str | None = Field(alias="pass")
+    replaced: list[str]
+
+
+class BlameLineDoc(Doc):
+    """One line of the user's file."""
+
+    line: int
+    text: str
+    share: float | None
+    ops: list[BlameOpDoc]
+    evidence: list[EvidenceDoc]
+
+
+class BlameDoc(Doc):
+    """`tritonkb blame`."""
+
+    kernel: str
+    target: str
+    lines: list[BlameLineDoc]
+    resolved_share: float
+
+
+class RungDoc(Doc):
+    """A rung of the ladder: whether it was entered, why, and whether it localised one cause."""
+
+    rung: Literal["pattern", "profile", "ir", "source"]
+    entered: bool
+    reason: str
+    localized: bool
+
+
+class SourceDoc(Doc):
+    """The user's line."""
+
+    file: str
+    line: int | None
+    text: str
+
+
+class IrDoc(Doc):
+    """The structure in the IR."""
+
+    stage: str
+    ops: list[str]
+    excerpt: str
+
+
+class PassDoc(Doc):
+    """The pass that made the structure."""
+
+    argument: str
+    position: int | None
+
+
+class CounterfactualDoc(Doc):
+    """The change that was tried, and what it showed."""
+
+    change: str
+    verdict: Literal["confirmed", "refuted", "open"]
+    before: str = ""
+    after: str = ""
+
+
+class FindingDoc(Doc):
+    """A localised reason for cost."""
+
+    symptom: str
+    title: str
+    explanation: str
+    severity: float
+    severity_basis: str
+    source: SourceDoc
+    ir: IrDoc
+    pass_: PassDoc | None = Field(alias="pass")
+    counterfactual: CounterfactualDoc
+    evidence: list[EvidenceDoc]
+    advice: str
+    launch_index: int
+
+
+class DiagnoseDoc(Doc):
+    """`tritonkb diagnose`."""
+
+    kernel: str
+    target: str
+    status: Literal["ok", "rejected"]
+    launch: LaunchDoc
+    launches: list[LaunchDoc]
+    ladder: list[RungDoc]
+    cost: CostDoc | None
+    findings: list[FindingDoc]
+    diagnostics: list[DiagnosticDoc]
+
+
+class EscalationDoc(Doc):
+    """One step down the ladder."""
+
+    from_: str = Field(alias="from")
+    to: str
+    reason: str
+
+
+class RewriteDoc(Doc):
+    """A candidate: who made it, on what ground, and how it differs from the best so far."""
+
+    name: str
+    author: Literal["rule", "model"]
+    symptom: str
+    claim: str
+    precondition: str
+    citations: list[str]
+    diff: str
+
+
+class ChecksDoc(Doc):
+    """How a candidate was checked."""
+
+    level: Literal["linalg_cpu", "interpreter", "device", "none"]
+    verdict: str
+    cases: int
+    seeds: list[int]
+    shapes: list[str]
+    max_error: float | None
+    tolerance: str
+    reasons: list[str]
+    not_covered: list[str]
+    sandbox: list[str]
+
+
+class RoundDoc(Doc):
+    """One round of optimisation."""
+
+    n: int
+    entry_rung: str
+    deepest_rung: str
+    escalations: list[EscalationDoc]
+    findings: list[FindingDoc]
+    rewrite: RewriteDoc | None
+    verdict: Verdict
+    checks: ChecksDoc
+    cost: CostDoc | None
+    claim_verdict: Literal["realised", "refuted", "open"]
+    reason: str
+    seconds: float
+
+
+class BaselineDoc(Doc):
+    """The initial kernel."""
+
+    cost: CostDoc | None
+    status: Literal["ok", "rejected"]
+    diagnostics: list[DiagnosticDoc]
+
+
+class BestDoc(Doc):
+    """The best kernel; round 0 is the initial one. `repaired`: the initial one did not compile: there is no speedup."""
+
+    round: int
+    cost: CostDoc | None
+    speedup: float | None
+    file: str
+    repaired: bool = False
+
+
+class OptimizeDoc(Doc):
+    """`tritonkb optimize` of one file."""
+
+    kernel: str
+    target: str
+    file: str
+    out: str
+    baseline: BaselineDoc
+    best: BestDoc
+    rounds: list[RoundDoc]
+    stopped: str
+    tokens: dict[str, int]
+    seconds: float
+
+
+class BenchKernelDoc(Doc):
+    """The cost of one launch as it is; null when the compiler rejects it."""
+
+    kernel: str
+    file: str
+    target: str
+    launch: LaunchDoc
+    cost: CostDoc | None
+    diagnostics: list[DiagnosticDoc]
+
+
+class BenchDoc(Doc):
+    """`tritonkb bench`."""
+
+    kernels: list[BenchKernelDoc]

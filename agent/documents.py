@@ -1,0 +1,147 @@
+"""Records -> documents of the JSON contract, in one language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.contract import (
+    ArgumentDoc,
+    BufferDoc,
+    CompileDoc,
+    CostDoc,
+    CounterfactualDoc,
+    DiagnosticDoc,
+    EvidenceDoc,
+    FindingDoc,
+    IntervalDoc,
+    IrDoc,
+    LaunchDoc,
+    PassDoc,
+    ResourcesDoc,
+    SourceDoc,
+    StageDoc,
+)
+from agent.records import Compilation, Cost, Diagnostic, Finding, Launch, Lowered, Resources, TensorArgument
+from indexer.messages import Lang, render
+
+
+def launch_doc(launch: Launch) -> LaunchDoc:
+    """Describe a launch; constexprs and options that JSON cannot hold are given as text."""
+    arguments = [
+        ArgumentDoc(name=a.name, dtype=a.dtype, shape=list(a.shape), strides=list(a.strides))
+        if isinstance(a, TensorArgument)
+        else ArgumentDoc(name=a.name, dtype=a.dtype, value=a.value)
+        for a in launch.arguments
+    ]
+    return LaunchDoc(
+        kernel=launch.kernel,
+        line=launch.line,
+        signature=dict(launch.signature),
+        constexprs={name: _plain(value) for name, value in launch.constexprs.items()},
+        grid=list(launch.grid),
+        options={name: _plain(value) for name, value in launch.options.items()},
+        arguments=arguments,
+        group=launch.group,
+        count=launch.count,
+        data_dependent=launch.data_dependent,
+    )
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def cost_doc(cost: Cost | None, lang: Lang) -> CostDoc | None:
+    """Describe a cost; None stays None, for a kernel that does not compile."""
+    if cost is None:
+        return None
+    return CostDoc(
+        value=cost.value,
+        basis=cost.basis,
+        interval=IntervalDoc(low=cost.interval.low, high=cost.interval.high),
+        limiter=cost.limiter,
+        terms=dict(cost.terms),
+        by_line={"" if line is None else str(line): value for line, value in cost.by_line.items()},
+        bytes_baseline_us=cost.baseline_us,
+        remarks=[render(note, lang) for note in cost.remarks],
+    )
+
+
+def diagnostic_docs(diagnostics: tuple[Diagnostic, ...]) -> list[DiagnosticDoc]:
+    """Describe diagnostics; compilers speak English, so there is no language here."""
+    return [
+        DiagnosticDoc(severity=d.severity, message=d.message, line=d.line, stage=d.stage, pass_argument=d.pass_argument)
+        for d in diagnostics
+    ]
+
+
+def resources_doc(resources: Resources) -> ResourcesDoc:
+    """Describe planned memory."""
+    buffers = [
+        BufferDoc(
+            space=b.space, bytes=b.bytes, offset_bytes=b.offset_bytes, copies=b.copies, line=b.line, type=b.type
+        )
+        for b in resources.buffers
+    ]  # fmt: skip
+    return ResourcesDoc(
+        ub_bytes=resources.ub_bytes,
+        ub_limit_bytes=resources.ub_limit_bytes,
+        l1_bytes=resources.l1_bytes,
+        l1_limit_bytes=resources.l1_limit_bytes,
+        l0c_bytes=resources.l0c_bytes,
+        l0c_limit_bytes=resources.l0c_limit_bytes,
+        buffers=buffers,
+    )
+
+
+def compile_doc(lowered: Lowered, resolved_share: float | None) -> CompileDoc:
+    """Describe one compiled launch."""
+    made: Compilation = lowered.compilation
+    return CompileDoc(
+        kernel=made.launch.kernel,
+        target=made.target,
+        status=made.status,
+        stages=[StageDoc(name=s.name, position=s.position, changed=s.changed, ops=s.ops) for s in made.stages],
+        resources=resources_doc(made.resources),
+        diagnostics=diagnostic_docs(made.diagnostics),
+        files={name: str(path) for name, path in made.files.items()},
+        launch=launch_doc(made.launch),
+        retried_without=list(made.retried_without),
+        resolved_share=resolved_share,
+        seconds=made.seconds,
+    )
+
+
+def finding_doc(finding: Finding, lang: Lang, titles: dict[str, str] | None = None) -> FindingDoc:
+    """Describe a finding; `titles` gives the first line of each cited passage."""
+    made = finding.structure
+    return FindingDoc(
+        symptom=finding.symptom,
+        title=render(finding.title, lang),
+        explanation=render(finding.explanation, lang),
+        severity=finding.severity,
+        severity_basis=finding.severity_basis,
+        source=SourceDoc(file=str(_shown(finding.file)), line=finding.line, text=finding.text),
+        ir=IrDoc(stage=made.stage, ops=list(made.ops), excerpt=made.excerpt),
+        pass_=PassDoc(argument=made.pass_argument, position=made.position) if made.pass_argument else None,
+        counterfactual=CounterfactualDoc(
+            change=render(finding.counterfactual.change, lang),
+            verdict=finding.counterfactual.verdict,
+            before=finding.counterfactual.before,
+            after=finding.counterfactual.after,
+        ),
+        evidence=[
+            EvidenceDoc(passage=e.passage, why=list(e.why), title=(titles or {}).get(e.passage, ""))
+            for e in finding.evidence
+        ],
+        advice=render(finding.advice, lang),
+        launch_index=finding.launch_index,
+    )
+
+
+def _shown(path: Path) -> Path:
+    """Return the path as the user would type it from here."""
+    try:
+        return path.resolve().relative_to(Path.cwd())
+    except ValueError:
+        return path
