@@ -1,0 +1,145 @@
+"""Linalg IR of one kernel to a shared library that runs its whole grid on the CPU.
+
+What runs is the module that the Ascend compilers receive from triton-ascend, through LLVM's own lowering: the
+numerics of that IR, and nothing of the passes after it. The library is a stranger's code: load it in the sandbox only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from agent.records import Launch
+from agent.verify.driver import entry_symbol, write_driver
+from agent.verify.externals import UnknownExternal, define_externals
+from agent.verify.llvm import Llvm, ToolFailed, find_llvm, missing_tools, run_tool
+from agent.verify.signature import DeviceArgument, DeviceFunction, Unreadable, read_function
+from indexer.messages import Message, message
+
+_LOWERING = (
+    "--allow-unregistered-dialect",
+    "--inline",
+    "--canonicalize",
+    "--convert-elementwise-to-linalg",
+    "--linalg-fuse-elementwise-ops",
+    "--eliminate-empty-tensors",
+    "--empty-tensor-to-alloc-tensor",
+    "--one-shot-bufferize=allow-return-allocs-from-loops=true",
+    "--buffer-loop-hoisting",
+    "--canonicalize",
+    "--cse",
+    "--convert-linalg-to-loops",
+    "--expand-strided-metadata",
+    "--memref-expand",
+    "--lower-affine",
+    "--convert-scf-to-cf",
+    "--convert-vector-to-llvm",
+    "--convert-math-to-llvm",
+    "--convert-math-to-libm",
+    "--arith-expand=include-bf16=true",
+    "--convert-complex-to-llvm",
+    "--convert-arith-to-llvm",
+    "--convert-index-to-llvm",
+    "--finalize-memref-to-llvm=use-generic-functions=1",
+    "--convert-func-to-llvm",
+    "--convert-cf-to-llvm",
+    "--lower-affine",
+    "--convert-arith-to-llvm",
+    "--reconcile-unrealized-casts",
+)
+# No -ffast-math: results are compared, so every operation keeps its IEEE meaning.
+_CLANG_FLAGS = ("-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off")
+# A hint for a later pass of an unregistered dialect whose pretty form LLVM cannot parse; it computes nothing.
+_HINT = re.compile(r"^\s*annotation\.mark .*$", re.MULTILINE)
+# The Triton types of scalars, as the IR spells them; pointers are memrefs of these.
+_IR_TYPES = {"u1": "i1", "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64", "fp16": "f16", "fp32": "f32"} | {
+    "fp64": "f64",
+    "int1": "i1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A compiled kernel: call `symbol` of the library at `path` with the launch's run-time arguments and the grid."""
+
+    path: Path
+    symbol: str
+    arguments: tuple[DeviceArgument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotBuilt:
+    """The IR cannot be run this way; `reason` says why, and the interpreter takes over."""
+
+    reason: Message
+
+
+def build_library(linalg_text: str, launch: Launch, out: Path) -> Library | NotBuilt:
+    """Build the library of one launch in folder `out`; one built before from the same text is taken as it is."""
+    tools = find_llvm()
+    if tools is None:
+        return NotBuilt(message("verify.no_llvm", tools=", ".join(missing_tools())))
+    try:
+        function = read_function(linalg_text)
+    except Unreadable as error:
+        return NotBuilt(message("verify.unreadable_ir", kernel=launch.kernel, found=error))
+    if not _fits(function, launch.signature):
+        return NotBuilt(message("verify.other_signature", kernel=launch.kernel))
+    try:
+        source = define_externals(_HINT.sub("", linalg_text))
+    except UnknownExternal as error:
+        return NotBuilt(message("verify.unknown_external", kernel=launch.kernel, symbol=error.name))
+    driver = write_driver(function)
+    library = Library(out / f"{_digest(source, driver)}.so", entry_symbol(function.name), function.arguments)
+    if library.path.exists():
+        return library
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out) as scratch:
+        failed = _compile(tools, source, driver, Path(scratch))
+        if failed is not None:
+            return NotBuilt(message("verify.tool_failed", kernel=launch.kernel, tool=failed.tool, said=failed.output))
+        Path(scratch, "kernel.so").replace(library.path)
+    return library
+
+
+def _compile(tools: Llvm, source: str, driver: str, folder: Path) -> ToolFailed | None:
+    """Leave `kernel.so` in `folder`, or say which tool failed."""
+    (folder / "kernel.mlir").write_text(source, encoding="utf-8")
+    (folder / "driver.c").write_text(driver, encoding="utf-8")
+    native = "-mcpu=native" if platform.machine() == "aarch64" else "-march=native"
+    return (
+        run_tool([tools.mlir_opt, "kernel.mlir", *_LOWERING, "-o", "lowered.mlir"], folder)
+        or run_tool([tools.mlir_translate, "--mlir-to-llvmir", "lowered.mlir", "-o", "kernel.ll"], folder)
+        or run_tool([tools.clang, *_CLANG_FLAGS, native, "kernel.ll", "driver.c", "-o", "kernel.so", "-lm"], folder)
+    )
+
+
+def _fits(function: DeviceFunction, signature: Mapping[str, str]) -> bool:
+    """Tell whether the function takes what the launch passes, in order."""
+    return list(function.arguments) == [_expected(t) for t in signature.values()]
+
+
+def _expected(triton_type: str) -> DeviceArgument:
+    pointer = triton_type.startswith("*")
+    element = triton_type.lstrip("*").removeprefix("const ")
+    return DeviceArgument(_IR_TYPES.get(element, element), pointer)
+
+
+@cache
+def _processor() -> str:
+    """Return what native code here depends on, so that a cache shared by machines stays right."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8", errors="replace").splitlines() if info.exists() else []
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+
+
+def _digest(source: str, driver: str) -> str:
+    """Name a build by all that decides it: the IR, how it is lowered, the C around it, the machine."""
+    parts = (source, driver, *_LOWERING, *_CLANG_FLAGS, platform.machine(), _processor())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
