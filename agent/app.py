@@ -1,0 +1,195 @@
+"""The use cases, typed in and out: what the command line, an MCP server and a report are thin renderings of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexer.ir.blame import resolved_share
+from retriever.attribution import evidence_for
+
+from agent.contract import (
+    BenchDoc,
+    BenchKernelDoc,
+    BlameDoc,
+    BlameLineDoc,
+    BlameOpDoc,
+    CompileDoc,
+    DiagnoseDoc,
+    EvidenceDoc,
+    OptimizeDoc,
+    RoundDoc,
+    RungDoc,
+)
+from agent.diagnose import Diagnosis, diagnose
+from agent.documents import compile_doc, cost_doc, diagnostic_docs, finding_doc, launch_doc
+from agent.journal import Journal
+from agent.knowledge import Library
+from agent.loop import Goal, Optimizer
+from agent.records import Blame, Entry, KernelSource, Lowered, Lowering, Rung
+from agent.sandbox import SandboxPolicy
+from agent.toolchain.targets import find_target
+from agent.workbench import Workbench, open_workbench
+from indexer.errors import BadInput
+from indexer.messages import Lang, render
+
+EVIDENCE_PER_LINE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a use case works: the target, the sandbox's policy, the store (None: no index is used), the language."""
+
+    target: str
+    policy: SandboxPolicy
+    library: Library | None
+    lang: Lang
+
+
+def read_source(path: Path, entry: Entry) -> KernelSource:
+    """Read a kernel file; raises `BadInput` when it is missing, a folder, not UTF-8 or empty."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        near = sorted(p.name for p in path.parent.glob("*.py"))[:5] if path.parent.is_dir() else []
+        raise BadInput("app.no_file", path=path, near=", ".join(near) or "-") from error
+    except IsADirectoryError as error:
+        raise BadInput("app.is_folder", path=path) from error
+    except UnicodeDecodeError as error:
+        raise BadInput("app.not_text", path=path) from error
+    except OSError as error:
+        raise BadInput("app.unreadable", path=path, reason=error.strerror) from error
+    if not text.strip():
+        raise BadInput("app.empty_file", path=path)
+    return KernelSource(path, text, entry)
+
+
+def _open(site: Site) -> AbstractContextManager[Workbench]:
+    return open_workbench(find_target(site.target), site.policy)
+
+
+def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> CompileDoc:
+    """Lower every launch of `source`; with `out`, keep each stage's IR there, a folder a launch."""
+    with _open(site) as bench:
+        lowering = bench.lower(source, keep=out)
+    docs = [compile_doc(item, _share(item)) for item in lowering.launches]
+    return docs[lowering.costliest].model_copy(update={"launches": docs})
+
+
+def _share(item: Lowered) -> float | None:
+    return resolved_share(item.compilation.hivm) if item.compilation.hivm is not None else None
+
+
+def blame_kernel(site: Site, source: KernelSource, line: int | None) -> BlameDoc:
+    """Say for each line of the costliest launch (or only `line`) which operations it became, and by which pass."""
+    with _open(site) as bench:
+        lowering = bench.lower(source)
+    item = lowering.launches[lowering.costliest]
+    if item.compilation.hivm is None:
+        told = "; ".join(d.message for d in item.compilation.diagnostics[:1])
+        raise BadInput("app.blame_rejected", path=source.path, target=site.target, reason=told)
+    lines = sorted({b.line for b in item.blames if line is None or b.line == line})
+    return BlameDoc(
+        kernel=item.launch.kernel,
+        target=site.target,
+        lines=[_blame_line(site.library, source, item, number) for number in lines],
+        resolved_share=resolved_share(item.compilation.hivm),
+    )
+
+
+def _blame_line(library: Library | None, source: KernelSource, item: Lowered, number: int) -> BlameLineDoc:
+    blames = [b for b in item.blames if b.line == number]
+    text = source.text.splitlines()
+    cost = item.cost
+    return BlameLineDoc(
+        line=number,
+        text=text[number - 1].strip() if number <= len(text) else "",
+        share=cost.by_line.get(number, 0.0) / cost.value if cost is not None and cost.value else None,
+        ops=[
+            BlameOpDoc(name=b.op, count=b.count, pass_argument=b.pass_argument, replaced=list(b.replaced))
+            for b in blames
+        ],
+        evidence=_line_evidence(library, blames),
+    )  # fmt: skip
+
+
+def _line_evidence(library: Library | None, blames: list[Blame]) -> list[EvidenceDoc]:
+    if library is None:
+        return []
+    passes = tuple(dict.fromkeys(b.pass_argument for b in blames if b.pass_argument))
+    hits = evidence_for(library.index, passes, tuple(b.op for b in blames), "", EVIDENCE_PER_LINE)
+    titles = library.titles(h.passage.id for h in hits)
+    return [EvidenceDoc(passage=h.passage.id, why=list(h.why), title=titles[h.passage.id]) for h in hits]
+
+
+def diagnose_kernel(site: Site, source: KernelSource, max_rung: Rung) -> DiagnoseDoc:
+    """Climb the ladder over `source`."""
+    index = site.library.index if site.library is not None else None
+    with _open(site) as bench:
+        found = diagnose(bench, source, index, max_rung)
+    return _diagnose_doc(found, site)
+
+
+def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
+    lowering = found.lowering
+    main = lowering.launches[lowering.costliest]
+    titles = {} if site.library is None else site.library.titles(e.passage for f in found.findings for e in f.evidence)
+    return DiagnoseDoc(
+        kernel=main.launch.kernel,
+        target=site.target,
+        status=main.compilation.status,
+        launch=launch_doc(main.launch),
+        launches=[launch_doc(item.launch) for item in lowering.launches],
+        ladder=[
+            RungDoc(rung=s.rung, entered=s.entered, reason=render(s.reason, site.lang), localized=s.localized)
+            for s in found.ladder
+        ],
+        cost=cost_doc(lowering.cost, site.lang),
+        findings=[finding_doc(f, site.lang, titles) for f in found.findings],
+        diagnostics=diagnostic_docs(main.compilation.diagnostics),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What to optimise, until when, in which folder; `resume` goes on with the run that is there."""
+
+    source: KernelSource
+    goal: Goal
+    folder: Path
+    resume: bool = False
+
+
+def optimize_kernels(
+    site: Site, runs: list[Run], on_start: Callable[[Run], None], on_round: Callable[[RoundDoc], None]
+) -> list[OptimizeDoc]:
+    """Optimise each file in turn with one warm worker; the callbacks are told of each run and each finished round."""
+    with _open(site) as bench:
+        docs = []
+        for run in runs:
+            on_start(run)
+            optimizer = Optimizer(bench, site.library, Journal(run.folder), site.lang, on_round)
+            docs.append(optimizer.run(run.source, run.goal, resume=run.resume))
+        return docs
+
+
+def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:
+    """Cost kernels as they are."""
+    with _open(site) as bench:
+        lowerings: list[Lowering] = [bench.lower(source) for source in sources]
+    return BenchDoc(
+        kernels=[
+            BenchKernelDoc(
+                kernel=item.launch.kernel,
+                file=str(lowering.source.path),
+                target=site.target,
+                launch=launch_doc(item.launch),
+                cost=cost_doc(item.cost, site.lang),
+                diagnostics=diagnostic_docs(item.compilation.diagnostics),
+            )
+            for lowering in lowerings
+            for item in lowering.launches
+        ]
+    )

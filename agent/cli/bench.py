@@ -1,0 +1,31 @@
+"""`tritonkb bench`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from agent.cli.kernel_input import Constexprs, Grid, KernelName, Signature, read_kernel, sandbox_policy
+from agent.cli.options import Session
+
+FileSpecs = Annotated[list[str], typer.Argument(metavar="FILE[:FUNCTION]...", help="kernel.optimize_files")]
+
+
+def bench(
+    session: Session,
+    files: FileSpecs,
+    kernel: KernelName = "",
+    signature: Signature = "",
+    constexpr: Constexprs = None,
+    grid: Grid = "",
+) -> int:
+    """Cost kernels as they are; exit 1 when one does not compile."""
+    from agent.app import Site, bench_kernels  # noqa: PLC0415 - heavy, and not for --help
+    from agent.report.terminal import Terminal  # noqa: PLC0415
+
+    sources = [read_kernel(file, kernel, signature, constexpr, grid) for file in files]
+    site = Site(session.settings.target, sandbox_policy(session), None, session.output.lang)
+    doc = bench_kernels(site, sources)
+    session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).bench(doc))
+    return 0 if all(item.cost is not None for item in doc.kernels) else 1

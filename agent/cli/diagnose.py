@@ -1,0 +1,42 @@
+"""`tritonkb diagnose`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from agent.cli.kernel_input import (
+    Constexprs,
+    FileSpec,
+    Grid,
+    KernelName,
+    Signature,
+    open_library_if_built,
+    read_kernel,
+    sandbox_policy,
+)
+from agent.cli.options import Session
+
+MaxRung = Annotated[Literal["pattern", "profile", "ir", "source"], typer.Option("--max-rung", help="kernel.max_rung")]
+
+
+def diagnose(
+    session: Session,
+    file: FileSpec,
+    max_rung: MaxRung = "source",
+    kernel: KernelName = "",
+    signature: Signature = "",
+    constexpr: Constexprs = None,
+    grid: Grid = "",
+) -> int:
+    """Climb the ladder; exit 1 when the compiler rejects the kernel."""
+    from agent.app import Site, diagnose_kernel  # noqa: PLC0415 - heavy, and not for --help
+    from agent.report.terminal import Terminal  # noqa: PLC0415
+
+    source = read_kernel(file, kernel, signature, constexpr, grid)
+    library = open_library_if_built(session)
+    site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang)
+    doc = diagnose_kernel(site, source, max_rung)
+    session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).diagnose(doc))
+    return 0 if doc.status == "ok" else 1

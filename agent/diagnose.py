@@ -1,0 +1,200 @@
+"""Diagnosis: climb the ladder over one lowering until the findings explain the cost."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from retriever.attribution import evidence_for
+from retriever.search import Index
+
+from agent.counterfactual import judge
+from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
+from agent.records import Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
+from agent.symptoms.base import Subject, Symptom, Variant
+from agent.symptoms.table import SYMPTOMS
+from agent.workbench import Change, Workbench
+from indexer.errors import BadInput
+from indexer.messages import Message, message
+
+# A counterfactual costs one capture and one compilation (about 0.4 s for a vector kernel on two cores); the shares of
+# the findings below the most severe ones are too small for it to matter.
+MAX_COUNTERFACTUALS = 8
+EVIDENCE_PER_FINDING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the climb found: findings most severe first, and each rung with its reason."""
+
+    lowering: Lowering
+    ladder: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A structure seen by a symptom on one launch."""
+
+    index: int
+    subject: Subject
+    symptom: Symptom
+    structure: Structure
+
+
+def diagnose(bench: Workbench, source: KernelSource, index: Index | None, max_rung: Rung = "source") -> Diagnosis:
+    """Diagnose `source`; without an index the findings carry no evidence, and the source rung says so."""
+    lowering = bench.lower(source)
+    return _Climb(bench, lowering, index).climb(max_rung)
+
+
+class _Climb:
+    """One climb of the ladder over one lowering."""
+
+    def __init__(self, bench: Workbench, lowering: Lowering, index: Index | None) -> None:
+        self.bench = bench
+        self.lowering = lowering
+        self.index = index
+        self.findings: list[Finding] = []
+        self.steps: list[Step] = []
+        self.subjects = tuple(subjects_of(lowering))
+
+    def climb(self, last: Rung) -> Diagnosis:
+        allowed = rungs_up_to(last)
+        rungs = (("pattern", self._pattern), ("profile", self._profile), ("ir", self._ir), ("source", self._source))
+        for rung, enter in rungs:
+            if rung not in allowed:
+                self.steps.append(not_entered(rung, "ladder.not_allowed"))
+            elif rung in {"profile", "ir"} and is_explained(self.findings):
+                self.steps.append(not_entered(rung, "ladder.explained"))
+            else:
+                enter()
+        ordered = sorted(self.findings, key=lambda f: -f.severity)
+        return Diagnosis(self.lowering, tuple(self.steps), tuple(ordered))
+
+    def _pattern(self) -> None:
+        self._find("pattern")
+        self._step("pattern", message("ladder.start"))
+
+    def _profile(self) -> None:
+        cost = self.lowering.cost
+        if cost is None:
+            reason = message("ladder.profile_rejected")
+        else:
+            share = cost.terms.get(cost.limiter, 0.0) / cost.value if cost.value else 0.0
+            lines = {k: v for k, v in cost.by_line.items() if k is not None}
+            line = max(lines, key=lambda k: lines[k], default=0)
+            reason = message(
+                "ladder.profile", limiter=message(f"ladder.limiter_{cost.limiter}"), share=round(100 * share), line=line
+            )
+        self._find("profile")
+        self._step("profile", reason)
+
+    def _ir(self) -> None:
+        self._find("ir")
+        self._step("ir", message("ladder.ir"))
+
+    def _source(self) -> None:
+        if self.index is None:
+            self.steps.append(not_entered("source", "ladder.no_index"))
+            return
+        if not self.findings:
+            self.steps.append(not_entered("source", "ladder.nothing_to_look_up"))
+            return
+        self.findings = [dataclasses.replace(f, evidence=self._evidence(f)) for f in self.findings]
+        self._step("source", message("ladder.source"))
+
+    def _step(self, rung: Rung, reason: Message) -> None:
+        self.steps.append(Step(rung, entered=True, reason=reason, localized=dominant(self.findings) is not None))
+
+    def _find(self, rung: Rung) -> None:
+        seen = list(self._detect(rung))
+        tried = 0
+        for item in sorted(seen, key=_line_share, reverse=True):
+            verdict, after_us = self._judge(item, allowed=tried < MAX_COUNTERFACTUALS)
+            tried += verdict.verdict != "open"
+            if verdict.verdict != "refuted":
+                self.findings.append(_finding(item, verdict, after_us, self.lowering))
+
+    def _detect(self, rung: Rung) -> Iterable[_Seen]:
+        for index, subject in enumerate(self.subjects):
+            for symptom in SYMPTOMS:
+                if symptom.rung == rung and self.bench.target.arch in symptom.archs:
+                    yield from (_Seen(index, subject, symptom, s) for s in symptom.detect(subject))
+
+    def _judge(self, item: _Seen, *, allowed: bool) -> tuple[Counterfactual, float | None]:
+        if not allowed:
+            return Counterfactual(message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS), "open"), None
+        costs: list[float | None] = []
+
+        def lower(variant: Variant) -> Subject | None:
+            found = self._lower_variant(item, variant)
+            costs.append(found.cost.value if found is not None and found.cost is not None else None)
+            return found
+
+        verdict = judge(item.subject, item.structure, item.symptom, lower)
+        return verdict, costs[-1] if costs and verdict.verdict == "confirmed" else None
+
+    def _lower_variant(self, item: _Seen, variant: Variant) -> Subject | None:
+        """Lower a variant and return the launch that corresponds to the item's, None where there is none."""
+        source = self.lowering.source
+        if variant.source is not None:
+            source = dataclasses.replace(source, text=variant.source)
+        try:
+            lowering = self.bench.lower(source, Change(variant.options, variant.compiler_flags))
+        except BadInput:  # the variant's host cannot be captured: the counterfactual stays open
+            return None
+        twins = [s for s in subjects_of(lowering) if s.launch.kernel == item.subject.launch.kernel]
+        same = [s for s in self.subjects if s.launch.kernel == item.subject.launch.kernel]
+        place = same.index(item.subject)
+        return twins[place] if place < len(twins) else None
+
+    def _evidence(self, finding: Finding) -> tuple[Evidence, ...]:
+        symptom = next(s for s in SYMPTOMS if s.id == finding.symptom)
+        made_by = finding.structure.pass_argument
+        passes = tuple(dict.fromkeys(((made_by,) if made_by else ()) + symptom.passes))
+        assert self.index is not None  # noqa: S101 - _source checked it
+        hits = evidence_for(self.index, passes, finding.structure.ops, symptom.query, EVIDENCE_PER_FINDING)
+        return tuple(Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits)
+
+
+def subjects_of(lowering: Lowering) -> Iterable[Subject]:
+    """Give each launch of a lowering the form that detectors read."""
+    for item in lowering.launches:
+        yield Subject(item.launch, item.compilation, item.blames, item.cost, lowering.source.text)
+
+
+def _line_share(item: _Seen) -> float:
+    """Return the share of the launch's predicted cost spent on the structure's line."""
+    cost = item.subject.cost
+    if cost is None or not cost.value:
+        return 1.0
+    return min(1.0, cost.by_line.get(item.structure.line, 0.0) / cost.value)
+
+
+def _finding(item: _Seen, verdict: Counterfactual, after_us: float | None, lowering: Lowering) -> Finding:
+    severity, basis = _severity(item, after_us, lowering)
+    name = item.symptom.id
+    lines = item.subject.source.splitlines()
+    line = item.structure.line
+    text = lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
+    return Finding(
+        name, message(f"symptoms.{name}_title"), message(f"symptoms.{name}_why"), message(f"symptoms.{name}_advice"),
+        severity, basis, lowering.source.path, line, text, item.structure, verdict, (), item.index,
+    )  # fmt: skip
+
+
+def _severity(item: _Seen, after_us: float | None, lowering: Lowering) -> tuple[float, str]:
+    """Return the share of the host's cost that the structure holds, and what that share rests on.
+
+    Best is the counterfactual's predicted saving; else the share of the lines; a rejected kernel holds everything.
+    """
+    cost = item.subject.cost
+    if cost is None:
+        return 1.0, "rejected"
+    whole = lowering.cost.value if lowering.cost is not None else cost.value
+    part = cost.value * item.subject.launch.count / whole if whole else 0.0
+    if after_us is not None and after_us < cost.value:
+        return min(1.0, part * (1 - after_us / cost.value)), "predicted_counterfactual_saving"
+    return min(1.0, part * _line_share(item)), "predicted_line_share"

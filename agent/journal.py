@@ -1,0 +1,125 @@
+"""A run on disk: an append-only journal, the candidates, the best kernel; what is there is whole and resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.contract import Doc, OptimizeDoc, RoundDoc
+from agent.records import KernelSource
+from indexer.errors import BadInput, StoreError
+
+JOURNAL = "journal.jsonl"
+BEST = "best.py"
+RESULT = "run.json"
+
+
+class StartDoc(Doc):
+    """The first line of a journal: what the run is about."""
+
+    kind: str = "start"
+    file: str
+    sha256: str
+    target: str
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a journal tells of a run: its rounds so far and the source of its best kernel."""
+
+    rounds: tuple[RoundDoc, ...]
+    best_round: int
+    best_text: str
+
+
+def digest(text: str) -> str:
+    """Return the sha256 of a source text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text` so that `path` is either the old or the new file, whatever happens; raises `StoreError`."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise StoreError("journal.not_written", path=path, reason=error.strerror) from error
+
+
+class Journal:
+    """One run in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def best(self) -> Path:
+        """Return the file that holds the best kernel so far."""
+        return self.folder / BEST
+
+    def begin(self, source: KernelSource, target: str, rounds: int) -> None:
+        """Start a run; raises `BadInput` when the folder already holds one."""
+        if (self.folder / JOURNAL).exists():
+            raise BadInput("journal.exists", folder=self.folder)
+        write_whole(self.folder / "initial.py", source.text)
+        write_whole(self.best, source.text)
+        start = StartDoc(file=str(source.path), sha256=digest(source.text), target=target, rounds=rounds)
+        self._append(start)
+
+    def resume(self, source: KernelSource, target: str) -> Past:
+        """Read the rounds of an earlier run; raises `BadInput` when it is not a run of this file and target."""
+        lines = self._lines()
+        start = StartDoc.model_validate_json(lines[0])
+        if start.sha256 != digest(source.text):
+            raise BadInput("journal.other_file", folder=self.folder, file=start.file)
+        if start.target != target:
+            raise BadInput("journal.other_target", folder=self.folder, target=start.target)
+        rounds = tuple(RoundDoc.model_validate_json(line) for line in lines[1:])
+        kept = [r.n for r in rounds if r.verdict == "kept"]
+        best = kept[-1] if kept else 0
+        text = source.text if not kept else self.candidate(best).read_text(encoding="utf-8")
+        write_whole(self.best, text)
+        return Past(rounds, best, text)
+
+    def candidate(self, number: int) -> Path:
+        """Return the file of the candidate of round `number`."""
+        return self.folder / "rounds" / f"{number:02d}" / "candidate.py"
+
+    def record(self, entry: RoundDoc, candidate: str) -> None:
+        """Keep one round: the candidate first, then the journal line that makes it count, then the best kernel."""
+        write_whole(self.candidate(entry.n), candidate)
+        self._append(entry)
+        if entry.verdict == "kept":
+            write_whole(self.best, candidate)
+
+    def finish(self, result: OptimizeDoc) -> None:
+        """Write the result of the run."""
+        write_whole(self.folder / RESULT, json.dumps(result.to_json(), ensure_ascii=False, indent=1))
+
+    def _append(self, entry: Doc) -> None:
+        path = self.folder / JOURNAL
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry.to_json(), ensure_ascii=False) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError("journal.not_written", path=path, reason=error.strerror) from error
+
+    def _lines(self) -> list[str]:
+        """Return the whole lines of the journal; a last line cut by a crash is removed, its round runs again."""
+        path = self.folder / JOURNAL
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        *whole, cut = text.split("\n")
+        if not whole:
+            raise BadInput("journal.missing", folder=self.folder)
+        if cut:
+            write_whole(path, "\n".join(whole) + "\n")
+        return whole

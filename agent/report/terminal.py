@@ -1,0 +1,259 @@
+"""Documents for people at a terminal. Everything shown is in the document; this only lays it out."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.table import Table
+
+from agent.contract import (
+    BenchDoc,
+    BlameDoc,
+    ChecksDoc,
+    CompileDoc,
+    CostDoc,
+    DiagnoseDoc,
+    DiagnosticDoc,
+    FindingDoc,
+    LaunchDoc,
+    OptimizeDoc,
+    ResourcesDoc,
+    RoundDoc,
+    RungDoc,
+)
+from indexer.messages import Lang, message, render
+
+# A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
+SHOWN_REASONS = 2
+SHOWN_REMARKS = 3
+
+
+class Terminal:
+    """Lays documents out on one console in one language."""
+
+    def __init__(self, console: Console, lang: Lang) -> None:
+        self.console = console
+        self.lang: Lang = lang
+
+    def say(self, key: str, *, style: str = "", indent: int = 0, **values: object) -> None:
+        """Print one catalogue sentence of the report area."""
+        text = render(message(f"report.{key}", **values), self.lang)
+        self._line(text, style, indent)
+
+    def compile(self, doc: CompileDoc, folder: str) -> None:
+        """Show a compilation, launch by launch."""
+        for launch in doc.launches or [doc]:
+            changed = sum(stage.changed for stage in launch.stages)
+            self.say(
+                "compile_line", style="bold" if launch.status == "ok" else "bold red", kernel=launch.kernel,
+                target=launch.target, status=self._word(launch.status), stages=len(launch.stages), changed=changed,
+                seconds=launch.seconds,
+            )  # fmt: skip
+            self._launch(launch.launch)
+            self._resources(launch.resources)
+            if launch.retried_without:
+                self.say("retried", style="yellow", indent=2, what=", ".join(launch.retried_without))
+            if launch.resolved_share is not None:
+                self.say("resolved", indent=2, share=_percent(launch.resolved_share))
+            self._diagnostics(launch.diagnostics)
+        if folder:
+            self.say("kept_in", folder=folder)
+
+    def blame(self, doc: BlameDoc) -> None:
+        """Show which operations each line became."""
+        self._line(f"{doc.kernel} @ {doc.target}", style="bold")
+        for line in doc.lines:
+            share = f"  [{_percent(line.share)}]" if line.share is not None else ""
+            self._line(f"{line.line:>4}  {line.text}{share}", style="bold")
+            table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+            for op in line.ops:
+                replaced = f"<- {', '.join(op.replaced)}" if op.replaced else ""
+                table.add_row(f"{op.count} x", op.name, op.pass_argument or "-", replaced)
+            self.console.print(Padding(table, (0, 0, 0, 6)))
+            for cited in line.evidence:
+                self._line(f"{cited.passage}  {cited.title}", style="dim", indent=6)
+        self.say("resolved", share=_percent(doc.resolved_share))
+
+    def diagnose(self, doc: DiagnoseDoc) -> None:
+        """Show the climb and its findings."""
+        self._launch(doc.launch)
+        self._cost(doc.cost)
+        self._diagnostics(doc.diagnostics)
+        self._ladder(doc.ladder)
+        if not doc.findings:
+            self.say("no_findings", style="green")
+        for finding in doc.findings:
+            self.finding(finding)
+
+    def finding(self, doc: FindingDoc) -> None:
+        """Show one finding: line, structure, pass, proof, evidence, advice."""
+        self._line("")
+        self.say(
+            "finding", style="bold yellow", title=doc.title, share=_percent(doc.severity),
+            basis=_basis_word(doc.severity_basis, self.lang),
+        )  # fmt: skip
+        if doc.source.line is not None:
+            self.say("at_line", indent=2, line=doc.source.line, text=doc.source.text)
+        self._line(doc.explanation, indent=2)
+        ops = ", ".join(doc.ir.ops)
+        if doc.pass_ is not None:
+            self.say("made_by", indent=2, argument=doc.pass_.argument, ops=ops)
+        elif ops:
+            self.say("structure", indent=2, ops=ops)
+        proof = doc.counterfactual
+        self.say("counterfactual", indent=2, change=proof.change, verdict=self._word(proof.verdict))
+        for cited in doc.evidence:
+            self.say("evidence", style="dim", indent=2, passage=cited.passage, why=", ".join(cited.why[:SHOWN_REASONS]))
+        if not doc.evidence:
+            self.say("no_evidence", style="dim", indent=2)
+        self.say("advice", style="green", indent=2, advice=doc.advice)
+
+    def round(self, doc: RoundDoc) -> None:
+        """Show one round as it ends."""
+        name = doc.rewrite.name if doc.rewrite is not None else "-"
+        symptom = doc.rewrite.symptom if doc.rewrite is not None else "-"
+        style = "green" if doc.verdict == "kept" else "dim"
+        self.say(
+            "round", style=style, n=doc.n, name=name, symptom=symptom, verdict=self._word(f"verdict_{doc.verdict}")
+        )
+        if doc.reason:
+            self.say("reason", style="dim", indent=2, text=doc.reason)
+
+    def optimize(self, doc: OptimizeDoc) -> None:
+        """Show a whole run: first findings, kept rewrites with their checks, cost before and after."""
+        self._line("")
+        self.console.rule(f"{doc.kernel} @ {doc.target}  ({doc.file})")
+        self._diagnostics(doc.baseline.diagnostics)
+        for finding in doc.rounds[0].findings if doc.rounds else []:
+            self.finding(finding)
+        for entry in doc.rounds:
+            self._line("")
+            self.round(entry)
+            if entry.verdict == "kept":
+                self._kept(entry)
+        self._line("")
+        self._outcome(doc)
+
+    def bench(self, doc: BenchDoc) -> None:
+        """Show costs, one kernel after another."""
+        for kernel in doc.kernels:
+            self._launch(kernel.launch)
+            self._cost(kernel.cost)
+            self._diagnostics(kernel.diagnostics)
+
+    def _kept(self, entry: RoundDoc) -> None:
+        rewrite = entry.rewrite
+        if rewrite is None:
+            return
+        self.say("claim", indent=2, text=rewrite.claim, verdict=self._word(f"claim_{entry.claim_verdict}"))
+        self.say("precondition", indent=2, text=rewrite.precondition)
+        for passage in rewrite.citations:
+            self.say("grounded_in", style="dim", indent=2, passage=passage)
+        self.console.print(Padding(Syntax(rewrite.diff, "diff", theme="ansi_dark", background_color="default"), (0, 2)))
+        self._checks(entry.checks)
+        self._cost(entry.cost)
+
+    def _checks(self, doc: ChecksDoc) -> None:
+        self.say(
+            "checks", indent=2, level=doc.level, cases=doc.cases, shapes=", ".join(doc.shapes) or "-",
+            seeds=", ".join(map(str, doc.seeds)), tolerance=doc.tolerance or "-",
+            error="-" if doc.max_error is None else f"{doc.max_error:.2g}",
+        )  # fmt: skip
+        for reason in doc.reasons:
+            self.say("reason", indent=2, text=reason)
+        for gap in doc.not_covered:
+            self.say("not_covered", style="dim", indent=2, what=gap)
+
+    def _outcome(self, doc: OptimizeDoc) -> None:
+        before, after = doc.baseline.cost, doc.best.cost
+        why = self._word(f"stop_{doc.stopped.replace(' ', '_')}")
+        self.say("stopped", rounds=len(doc.rounds), why=why)
+        if doc.best.round == 0:
+            self.say("nothing_kept", style="bold", cost=_figure(before, self.lang))
+        elif doc.best.repaired and after is not None:
+            self.say("repaired", style="bold green", after=_us(after.value), basis=self._word(after.basis))
+        elif before is not None and after is not None and doc.best.speedup is not None:
+            self.say(
+                "before_after", style="bold green", before=_us(before.value), after=_us(after.value),
+                speedup=f"{doc.best.speedup:.2f}", basis=self._word(after.basis),
+            )  # fmt: skip
+        self.say("best_in", file=doc.best.file)
+
+    def _launch(self, doc: LaunchDoc) -> None:
+        programs = doc.grid[0] * doc.grid[1] * doc.grid[2]
+        constexprs = ", ".join(f"{name}={value}" for name, value in doc.constexprs.items()) or "-"
+        grid = "x".join(map(str, doc.grid))
+        self.say("launch", style="bold", kernel=doc.kernel, grid=grid, programs=programs, constexprs=constexprs)
+
+    def _cost(self, doc: CostDoc | None) -> None:
+        self._line(_figure(doc, self.lang), indent=2)
+        if doc is None:
+            return
+        if doc.bytes_baseline_us is not None:
+            self.say("bytes_baseline", style="dim", indent=2, value=_us(doc.bytes_baseline_us))
+        for text in doc.remarks[:SHOWN_REMARKS]:
+            self.say("remark", style="dim", indent=2, text=text)
+
+    def _resources(self, doc: ResourcesDoc) -> None:
+        rows = (
+            ("UB", doc.ub_bytes, doc.ub_limit_bytes),
+            ("L1", doc.l1_bytes, doc.l1_limit_bytes),
+            ("L0C", doc.l0c_bytes, doc.l0c_limit_bytes),
+        )
+        for name, used, limit in rows:
+            known = used is not None
+            share = _percent(used / limit) if known else "-"
+            self.say(
+                "resource", indent=2, name=name, used=used if known else self._word("unknown"), limit=limit, share=share
+            )
+
+    def _diagnostics(self, docs: list[DiagnosticDoc]) -> None:
+        for d in docs:
+            style = "red" if d.severity == "error" else "yellow"
+            if d.line is None:
+                self.say("diagnostic", style=style, indent=2, severity=d.severity, stage=d.stage, message=d.message)
+            else:
+                self.say(
+                    "diagnostic_at", style=style, indent=2, severity=d.severity, stage=d.stage, line=d.line,
+                    message=d.message,
+                )  # fmt: skip
+
+    def _ladder(self, rungs: list[RungDoc]) -> None:
+        self.say("ladder", style="bold")
+        for rung in rungs:
+            mark = "●" if rung.localized else "○" if rung.entered else "·"
+            note = f" [{self._word('localized')}]" if rung.localized else ""
+            self._line(f"{mark} {self._word(f'rung_{rung.rung}')}: {rung.reason}{note}", indent=2)
+
+    def _word(self, key: str) -> str:
+        return render(message(f"report.{key}"), self.lang)
+
+    def _line(self, text: str, style: str = "", indent: int = 0) -> None:
+        self.console.print(Padding(text, (0, 0, 0, indent)) if indent else text, style=style, soft_wrap=not indent)
+
+
+def _figure(doc: CostDoc | None, lang: Lang) -> str:
+    """Write a cost with its basis, range and limiter."""
+    if doc is None:
+        return render(message("report.no_cost"), lang)
+    return render(
+        message(
+            "report.cost", value=_us(doc.value), basis=message(f"report.{doc.basis}"), low=_us(doc.interval.low),
+            high=_us(doc.interval.high), limiter=message(f"ladder.limiter_{doc.limiter}"),
+        ),
+        lang,
+    )  # fmt: skip
+
+
+def _basis_word(basis: str, lang: Lang) -> str:
+    return render(message(f"report.basis_{basis}"), lang)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _us(value: float) -> str:
+    """Write microseconds with three significant figures, as the model's error allows."""
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"

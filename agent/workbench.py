@@ -1,0 +1,127 @@
+"""The bench every use case works at: a source goes in, its launches come out compiled, blamed and costed."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexer.ir.blame import trace
+
+from agent.capture import Capture, CapturedLaunch, capture
+from agent.perf.model import predict, sum_costs
+from agent.records import Compilation, Cost, KernelSource, Launch, Lowered, Lowering, Resources
+from agent.sandbox import SandboxPolicy
+from agent.toolchain.ascend import compile_ttir
+from agent.toolchain.client import Worker
+from agent.toolchain.install import AscendInstall, find_ascend
+from agent.toolchain.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a lowering does differently from the source: launch options and compiler flags."""
+
+    options: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+
+AS_IS = Change()
+
+
+class Workbench:
+    """Lowers sources for one target with one warm worker; the same source under the same change is lowered once."""
+
+    def __init__(self, worker: Worker, install: AscendInstall, target: Target, scratch: Path) -> None:
+        self.worker = worker
+        self.install = install
+        self.target = target
+        self.scratch = scratch
+        self._known: dict[tuple[object, ...], Lowering] = {}
+
+    def lower(
+        self, source: KernelSource, change: Change = AS_IS, *, fresh: bool = False, keep: Path | None = None
+    ) -> Lowering:
+        """Capture the launches of `source`, compile, blame and cost each.
+
+        `fresh` repeats everything in new processes even if it is known; `keep` is a folder for the IR of every stage,
+        one folder a launch in it. Raises `BadInput` when the host cannot be
+        captured, `SandboxError` when it runs into a limit, `ToolchainError` when a tool is missing.
+        """
+        key = (source.path, source.text, repr(source.entry), repr(sorted(change.options.items())), change.flags)
+        if fresh or keep is not None or key not in self._known:
+            self._known[key] = self._lower(source, change, keep)
+        return self._known[key]
+
+    def _lower(self, source: KernelSource, change: Change, keep: Path | None) -> Lowering:
+        captured = capture(self.worker, source, self.target.arch)
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            folders = [None if keep is None else keep / f"{i:02d}" for i in range(len(captured.launches))]
+            launches = tuple(
+                pool.map(lambda item, out: self._lower_launch(captured, item, change, out), captured.launches, folders)
+            )
+        return Lowering(source, self.target.name, launches, host_cost(launches))
+
+    def _lower_launch(self, captured: Capture, item: CapturedLaunch, change: Change, out: Path | None) -> Lowered:
+        launch = dataclasses.replace(item.launch, options={**item.launch.options, **change.options})
+        if item.ttir is None:
+            return Lowered(launch, self._refused(launch, item), (), None)
+        made = compile_ttir(
+            self.install,
+            item.ttir,
+            launch,
+            self.target,
+            captured.printed_file,
+            out or self._folder(),
+            flags=change.flags,
+        )
+        if made.hivm is None or made.status == "rejected":
+            return Lowered(launch, made, (), None)
+        return Lowered(launch, made, trace(made.snapshots, made.hivm), predict(made, self.target))
+
+    def _refused(self, launch: Launch, item: CapturedLaunch) -> Compilation:
+        """Give the compilation of a launch that Triton's own front end refuses."""
+        limits = Resources(None, self.target.ub_bytes, None, self.target.l1_bytes, None, self.target.l0c_bytes)
+        told = () if item.diagnostic is None else (item.diagnostic,)
+        return Compilation(launch, self.target.name, "rejected", (), (), limits, told, {})
+
+    def _folder(self) -> Path:
+        return Path(tempfile.mkdtemp(dir=self.scratch))
+
+
+def host_cost(launches: tuple[Lowered, ...]) -> Cost | None:
+    """Sum the launches of one run of the host; of an autotune group only the cheapest configuration runs.
+
+    None when a launch outside a group, or a whole group, is rejected.
+    """
+    groups: dict[str, list[Cost]] = {}
+    costs: list[Cost] = []
+    for item in launches:
+        if item.launch.group:
+            groups.setdefault(item.launch.group, [])
+            if item.cost is not None:
+                groups[item.launch.group].append(item.cost)
+        elif item.cost is None:
+            return None
+        else:
+            costs += [item.cost] * item.launch.count
+    if not all(groups.values()):
+        return None
+    costs += [min(found, key=lambda cost: cost.value) for found in groups.values()]
+    return sum_costs(tuple(costs)) if costs else None
+
+
+@contextmanager
+def open_workbench(target: Target, policy: SandboxPolicy) -> Iterator[Workbench]:
+    """Start a worker and a scratch folder for one command; both are gone afterwards."""
+    install = find_ascend()
+    with tempfile.TemporaryDirectory(prefix="tritonkb-") as scratch, Worker(install, policy) as worker:
+        yield Workbench(worker, install, target, Path(scratch))
+
+
+Lower = Callable[[KernelSource, Change], Lowering]
