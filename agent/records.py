@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from indexer.ir.records import Blame as Blame  # noqa: PLC0414 - one of the nouns of this module too
 from indexer.ir.records import Snapshot
 from indexer.messages import Message
 
@@ -135,18 +136,6 @@ class Compilation:
 
 
 @dataclass(frozen=True, slots=True)
-class Blame:
-    """`count` final operations `op` on user line `line`, made by `pass_argument`, which `replaced` others there."""
-
-    op: str
-    line: int
-    count: int
-    pass_argument: str | None
-    position: int | None
-    replaced: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Interval:
     """A range that the value is expected to lie in, same unit as the value."""
 
@@ -195,7 +184,10 @@ class Counterfactual:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What a detector saw: the operations, an excerpt, the stage, the pass that made it and the user's line."""
+    """What a detector saw: the operations, an excerpt, the stage, the pass that made it and the user's line.
+
+    `weight` is the part of the line's cost, 0..1, that would go with the structure at best.
+    """
 
     symptom: str
     line: int | None
@@ -204,6 +196,7 @@ class Structure:
     stage: str
     pass_argument: str | None
     position: int | None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,3 +101,18 @@ class Snapshot:
     module_attributes: Mapping[str, str]
     aliases: Mapping[str, str]
     file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """`count` final operations `op` on user line `line`, made by `pass_argument`, which `replaced` others there.
+
+    `pass_argument` is None for an operation of the source IR itself.
+    """
+
+    op: str
+    line: int
+    count: int
+    pass_argument: str | None
+    position: int | None
+    replaced: tuple[str, ...]

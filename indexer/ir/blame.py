@@ -1,0 +1,142 @@
+"""Which pass made an operation: (operation, user line) of a final state traced back through the snapshots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from indexer.ir.records import Blame, IrOp, Snapshot
+
+Key = tuple[str, int]
+SOURCE = "ttir"  # the pass argument of the snapshot that is the compiler's input
+# Constants are merged and hoisted: one serves many lines, so it belongs to none.
+_PLACELESS = frozenset({"arith.constant", "llvm.mlir.constant", "func.func", "llvm.func"})
+_COUNTED_DIALECTS = ("hivm", "ave", "vector", "memref", "hivmave")
+
+
+class LineFinder:
+    """Gives each operation its user line: its own, else one carried from its neighbours (950 loses some).
+
+    Carried, in this order: from the producer of an operand, from a user of a result, from the operation around it, and
+    in a function where none of these has one, such as an outlined vector function, from the call that runs it.
+    """
+
+    def __init__(self) -> None:
+        self._functions: dict[int, tuple[IrOp, list[tuple[IrOp, int | None]], list[tuple[str, int]]]] = {}
+
+    def lines(self, functions: Mapping[str, IrOp]) -> Iterator[tuple[IrOp, int | None]]:
+        """Yield every operation of the module with its line, None where nothing tells it."""
+        called: dict[str, int] = {}
+        for function in functions.values():
+            for callee, line in self._of(function)[2]:
+                called.setdefault(callee, line)
+        for name, function in functions.items():
+            for op, line in self._of(function)[1]:
+                carried = called.get(name) if line is None and op.name not in _PLACELESS else line
+                yield op, carried
+
+    def counts(self, functions: Mapping[str, IrOp]) -> Counter[Key]:
+        """Count the operations by name and line; those without a line are left out."""
+        return Counter((op.name, line) for op, line in self.lines(functions) if line is not None)
+
+    def _of(self, function: IrOp) -> tuple[IrOp, list[tuple[IrOp, int | None]], list[tuple[str, int]]]:
+        # Keyed by identity, and the operation is kept alive: snapshots share the functions a pass did not touch.
+        known = self._functions.get(id(function))
+        if known is None:
+            located = list(_locate(function))
+            calls = [
+                (op.attributes["callee"].lstrip("@"), line)
+                for op, line in located
+                if op.name == "func.call" and line is not None and "callee" in op.attributes
+            ]
+            known = self._functions[id(function)] = (function, located, calls)
+        return known
+
+
+def trace(snapshots: Sequence[Snapshot], final: Snapshot) -> tuple[Blame, ...]:
+    """Say for each (operation, user line) of `final` which pass made it, sorted by line.
+
+    The maker is the pass after which the count went from none to some for the last time before `final`; the names that
+    fell on that line at that step are what it replaced. Operations of the source itself have no maker.
+    """
+    finder = LineFinder()
+    history = [s for s in snapshots if s.position <= final.position]
+    made = _makers(history, finder)
+    wanted = finder.counts(final.functions)
+    blames = (_blame(key, count, made.get(key)) for key, count in wanted.items())
+    return tuple(sorted(blames, key=lambda b: (b.line, b.op)))
+
+
+def resolved_share(final: Snapshot, *, carried: bool = True) -> float:
+    """Return the share of device operations (hivm, vector, memory) of `final` that have a user line; 1 without any.
+
+    With `carried` false only an operation's own location counts.
+    """
+    lines = [
+        line if carried else (op.place.line if op.place else None)
+        for op, line in LineFinder().lines(final.functions)
+        if op.name.startswith(_COUNTED_DIALECTS)
+    ]
+    return sum(line is not None for line in lines) / len(lines) if lines else 1.0
+
+
+def _makers(history: Iterable[Snapshot], finder: LineFinder) -> dict[Key, tuple[Snapshot, tuple[str, ...]]]:
+    made: dict[Key, tuple[Snapshot, tuple[str, ...]]] = {}
+    before: Counter[Key] = Counter()
+    for snapshot in history:
+        after = finder.counts(snapshot.functions)
+        fallen = before - after
+        for key in after:
+            if not before[key]:
+                made[key] = (snapshot, _fallen_on(key[1], fallen))
+        before = after
+    return made
+
+
+def _fallen_on(line: int, fallen: Counter[Key]) -> tuple[str, ...]:
+    names = sorted(((n, name) for (name, at), n in fallen.items() if at == line), key=lambda item: (-item[0], item[1]))
+    return tuple(name for _, name in names)
+
+
+def _blame(key: Key, count: int, made: tuple[Snapshot, tuple[str, ...]] | None) -> Blame:
+    op, line = key
+    if made is None:
+        return Blame(op, line, count, None, None, ())
+    snapshot, replaced = made
+    maker = None if snapshot.pass_argument == SOURCE else snapshot.pass_argument
+    return Blame(op, line, count, maker, snapshot.position, replaced)
+
+
+def _locate(function: IrOp) -> Iterator[tuple[IrOp, int | None]]:
+    """Yield the operations of one function with their own line or one carried inside the function."""
+    lines: dict[int, int | None] = {id(op): op.place.line if op.place else None for op in function.walk()}
+    if any(line is None for line in lines.values()):
+        _carry(function, lines)
+    for op in function.walk():
+        yield op, lines[id(op)]
+
+
+def _carry(function: IrOp, lines: dict[int, int | None]) -> None:
+    """Fill `lines` where they are None: from producers (which come first and may be filled), users, parents."""
+    producers, users = _neighbours(function, lines)
+    for op, parents in function.walk_with_parents():
+        if lines[id(op)] is not None or op.name in _PLACELESS:
+            continue
+        near = [*producers.get(id(op), ()), *users.get(id(op), ()), *reversed(parents[1:])]
+        lines[id(op)] = next((lines[id(n)] for n in near if lines[id(n)] is not None), None)
+
+
+def _neighbours(function: IrOp, lines: Mapping[int, int | None]) -> tuple[dict[int, list[IrOp]], dict[int, list[IrOp]]]:
+    """Return, for each operation without a line, the operations that make its operands and the located users."""
+    defined: dict[str, IrOp] = {}  # the latest wins: sibling regions use the same names again
+    producers: dict[int, list[IrOp]] = {}
+    users: dict[int, list[IrOp]] = {}
+    for op in function.walk():
+        made_by = [defined[v.name] for v in op.operands if v.name in defined]
+        if lines[id(op)] is None:
+            producers[id(op)] = [maker for maker in made_by if maker.name not in _PLACELESS]
+        else:
+            for maker in made_by:
+                users.setdefault(id(maker), []).append(op)
+        defined.update((value.name, op) for value in op.results)
+    return producers, users
