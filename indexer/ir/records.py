@@ -73,6 +73,10 @@ class IrOp:
         return self.attributes.get("sym_name", "").strip('"')
 
 
+# The adapter's first dumps still hold Triton's own functions.
+_FUNCTIONS = frozenset({"func.func", "llvm.func", "tt.func"})
+
+
 @dataclass(frozen=True, slots=True)
 class IrModule:
     """One printed module or function: its top operations and the attribute and affine-map aliases of the file."""
@@ -82,7 +86,7 @@ class IrModule:
 
     def functions(self) -> dict[str, IrOp]:
         """Return the functions by symbol, in file order; for a function dump, that one function."""
-        return {op.symbol: op for op in self.top.walk() if op.name in {"func.func", "llvm.func"} and op.symbol}
+        return {op.symbol: op for op in self.top.walk() if op.name in _FUNCTIONS and op.symbol}
 
 
 @dataclass(frozen=True, slots=True)
