@@ -69,13 +69,17 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """What a compiler said, at the user's line where it knows it; `stage` is ttir, adapter or bishengir."""
+    """What a compiler said, at the user's line where it knows it; `stage` is ttir, adapter or bishengir.
+
+    `note` is there when the sentence is ours and not the compiler's: then `message` is its English text.
+    """
 
     severity: Literal["error", "warning", "note"]
     message: str
     line: int | None
     stage: str
     pass_argument: str | None = None
+    note: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,217 @@
+"""The smallest source edits that a counterfactual needs, made on syntax-tree positions; results may change."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from agent.records import Launch, Structure
+from agent.symptoms.base import Subject, Variant
+from indexer.messages import message
+
+Visit = Callable[[ast.expr], "ast.expr | str | None"]
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """New file text, with the first thing replaced and what it was replaced by."""
+
+    source: str
+    before: str
+    after: str
+
+    def variant(self, symptom: str, line: int | None) -> Variant:
+        """Offer the edit as a counterfactual; its message is `symptoms.<symptom>_change`."""
+        note = message(f"symptoms.{symptom}_change", line=line or 0, before=self.before, after=self.after)
+        return Variant(note, self.source)
+
+
+class Code:
+    """A kernel's source around one line of it."""
+
+    def __init__(self, source: str, line: int, launch: Launch) -> None:
+        self.source = source
+        self.line = line
+        self.launch = launch
+        self._lines = source.encode().splitlines(keepends=True)
+        self.function = self._enclosing(ast.parse(source))
+
+    def _enclosing(self, tree: ast.Module) -> ast.FunctionDef:
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and _covers(n, self.line)]
+        if not found:
+            found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == self.launch.kernel]
+        return max(found, key=lambda n: n.lineno)
+
+    @property
+    def constants(self) -> set[str]:
+        """Return the names fixed when the kernel is compiled."""
+        args = (*self.function.args.args, *self.function.args.kwonlyargs)
+        marked = {a.arg for a in args if a.annotation is not None and "constexpr" in ast.unparse(a.annotation)}
+        return marked | set(self.launch.constexprs)
+
+    @property
+    def pointers(self) -> set[str]:
+        """Return the parameters that are pointers at this launch."""
+        return {name for name, kind in self.launch.signature.items() if kind.startswith("*")}
+
+    def statements(self) -> Iterator[ast.stmt]:
+        """Yield the simple statements of the function in order."""
+        yield from (n for n in ast.walk(self.function) if isinstance(n, _SIMPLE))
+
+    def here(self) -> list[ast.stmt]:
+        """Return the simple statements that cover the line."""
+        return [s for s in self.statements() if _covers(s, self.line)]
+
+    def around(self, kind: type[ast.stmt]) -> list[ast.stmt]:
+        """Return the compound statements of a kind around the line, outermost first."""
+        return sorted((n for n in ast.walk(self.function) if isinstance(n, kind) and _covers(n, self.line)), key=_line)
+
+    def assigned(self, name: str) -> list[ast.expr]:
+        """Return every value that the function assigns to a name."""
+        values: list[ast.expr] = []
+        for s in self.statements():
+            if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets):
+                values.append(s.value)
+            elif isinstance(s, (ast.AugAssign, ast.AnnAssign)) and isinstance(s.target, ast.Name):
+                if s.target.id == name and s.value is not None:
+                    values.append(s.value)
+        return values
+
+    def feeding(self, roots: Iterable[ast.expr]) -> list[ast.expr]:
+        """Return the roots and all expressions that the names in them are computed from."""
+        found, names, waiting = [], set[str](), list(roots)
+        while waiting:
+            expr = waiting.pop(0)
+            found.append(expr)
+            for name in names_in(expr) - names:
+                names.add(name)
+                waiting += self.assigned(name)
+        return found
+
+    def is_tensor(self, expr: ast.expr) -> bool:
+        """Tell whether an expression is computed from a range, so that it holds many values."""
+        return any(is_call(n, "arange") for root in self.feeding([expr]) for n in ast.walk(root))
+
+    def is_constant(self, expr: ast.expr) -> bool:
+        """Tell whether an expression is fixed when the kernel is compiled."""
+        return names_in(expr) <= self.constants and not any(isinstance(n, ast.Call) for n in ast.walk(expr))
+
+    def calls(self, *names: str) -> list[ast.Call]:
+        """Return the calls of the named `tl` functions in the statements on the line."""
+        return [n for s in self.here() for n in ast.walk(s) if isinstance(n, ast.Call) and is_call(n, *names)]
+
+    def change(self, roots: Iterable[ast.AST], visit: Visit) -> Edit | None:
+        """Replace, from the outside in, each expression for which `visit` gives another; None when it gives none."""
+        edits: list[tuple[ast.expr, str]] = []
+        seen: set[int] = set()
+        for root in roots:
+            _collect(root, visit, edits, seen)
+        return self.replace(edits)
+
+    def replace(self, edits: list[tuple[ast.expr, str]]) -> Edit | None:
+        """Replace expressions by texts."""
+        if not edits:
+            return None
+        data = b"".join(self._lines)
+        for node, text in sorted(edits, key=lambda e: self._span(e[0])[0], reverse=True):
+            start, end = self._span(node)
+            data = data[:start] + text.encode() + data[end:]
+        first = edits[0][0]
+        return Edit(data.decode(), ast.unparse(first), edits[0][1])
+
+    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None  # noqa: S101, PT018 - parsed nodes have both
+        starts = sum(map(len, self._lines[: node.lineno - 1])), sum(map(len, self._lines[: node.end_lineno - 1]))
+        return starts[0] + node.col_offset, starts[1] + node.end_col_offset
+
+    def wrap_body(self, header: str) -> Edit:
+        """Put the function's body, its docstring apart, under a compound statement."""
+        body = self.function.body
+        if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1:
+            body = body[1:]
+        first, last = body[0].lineno - 1, body[-1].end_lineno or body[-1].lineno
+        indent = b" " * body[0].col_offset
+        moved = [b"    " + text if text.strip() else text for text in self._lines[first:last]]
+        lines = [*self._lines[:first], indent + header.encode() + b"\n", *moved, *self._lines[last:]]
+        return Edit(b"".join(lines).decode(), "", header)
+
+    def replace_header(self, node: ast.stmt, header: str) -> Edit:
+        """Replace the header line of a compound statement, up to its body."""
+        body = getattr(node, "body", [])
+        start = self._span(node)[0]
+        stop = sum(map(len, self._lines[: body[0].lineno - 1]))
+        data = b"".join(self._lines)
+        old = data[start:stop].decode().split("\n")[0].rstrip()
+        return Edit((data[:start] + header.encode() + b"\n" + data[stop:]).decode(), old, header)
+
+
+def _collect(node: ast.AST, visit: Visit, edits: list[tuple[ast.expr, str]], seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, ast.expr):
+        new = visit(node)
+        if new is not None:
+            edits.append((node, new if isinstance(new, str) else _text(new)))
+            return
+    for child in ast.iter_child_nodes(node):
+        _collect(child, visit, edits, seen)
+
+
+def _text(expr: ast.expr) -> str:
+    bound = isinstance(expr, (ast.Name, ast.Call, ast.Constant, ast.Attribute, ast.Subscript))
+    return ast.unparse(expr) if bound else f"({ast.unparse(expr)})"
+
+
+def names_in(expr: ast.AST) -> set[str]:
+    """Return the names an expression reads, the modules `tl` and `triton` apart."""
+    return {n.id for n in ast.walk(expr) if isinstance(n, ast.Name)} - {"tl", "triton"}
+
+
+def is_call(node: ast.AST, *names: str) -> bool:
+    """Tell whether a node calls one of the named functions, by its last name: `tl.load`, `triton.language.load`."""
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name in names
+
+
+def without(call: ast.Call, *keywords: str) -> ast.Call:
+    """Return a copy of a call without the named keyword arguments."""
+    new = copy.deepcopy(call)
+    new.keywords = [k for k in new.keywords if k.arg not in keywords]
+    return new
+
+
+def cast(expr: ast.expr, dtype: str) -> str:
+    """Return the text of `expr` cast to a `tl` type."""
+    return f"({ast.unparse(expr)}).to(tl.{dtype})"
+
+
+def _covers(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _line(node: ast.stmt) -> int:
+    return node.lineno
+
+
+def edit_line(
+    symptom: str, subject: Subject, structure: Structure, visit: Callable[[Code, ast.expr], ast.expr | str | None]
+) -> Variant | None:
+    """Offer the edit that `visit` makes to the statements on a structure's line; None where it finds nothing there."""
+    if structure.line is None:
+        return None
+    code = Code(subject.source, structure.line, subject.launch)
+    edit = code.change(code.here(), lambda node: visit(code, node))
+    return edit.variant(symptom, structure.line) if edit else None
+
+
+def with_first_cast(call: ast.Call, dtype: str) -> str:
+    """Return the text of a call whose first argument is cast to a `tl` type."""
+    rest = [ast.unparse(a) for a in call.args[1:]] + [ast.unparse(k) for k in call.keywords]
+    return f"{ast.unparse(call.func)}({', '.join([cast(call.args[0], dtype), *rest])})"
