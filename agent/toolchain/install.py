@@ -63,18 +63,38 @@ def private_environment() -> Path:
     return data_home() / "toolchain" / "ascend"
 
 
-@cache
 def find_ascend() -> AscendInstall:
     """Find the toolchain: `TRITONKB_TOOLCHAIN_PYTHON`, else the private environment.
 
     Raises `ToolchainError` when neither holds the compilers.
     """
     named = os.environ.get("TRITONKB_TOOLCHAIN_PYTHON")
-    python = Path(named) if named else private_environment() / "bin" / "python"
+    return inspect_environment(Path(named) if named else private_environment() / "bin" / "python")
+
+
+@cache
+def inspect_environment(python: Path) -> AscendInstall:
+    """Check that the environment of `python` holds the compilers; raises `ToolchainError` when it does not."""
     if not python.exists():
         raise ToolchainError("toolchain.missing", python=python)
-    answer = subprocess.run([python, "-c", _ASK_SITE], capture_output=True, text=True, timeout=60, check=False)
-    install = AscendInstall(python, Path(answer.stdout.strip()))
-    if answer.returncode or not install.adapter.exists() or not install.bishengir("bishengir-compile").exists():
+    site = _site_of_venv(python) or _ask_for_site(python)
+    install = AscendInstall(python, site)
+    if not install.adapter.exists() or not install.bishengir("bishengir-compile").exists():
         raise ToolchainError("toolchain.incomplete", python=python)
     return install
+
+
+def _site_of_venv(python: Path) -> Path | None:
+    """Derive the site-packages folder from the layout of a virtual environment: no process is started."""
+    environment = python.parent.parent
+    if not (environment / "pyvenv.cfg").exists():
+        return None
+    return next(iter(sorted(environment.glob("lib/python3.*/site-packages"))), None)
+
+
+def _ask_for_site(python: Path) -> Path:
+    try:
+        answer = subprocess.run([python, "-c", _ASK_SITE], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolchainError("toolchain.incomplete", python=python) from error
+    return Path(answer.stdout.strip())

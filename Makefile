@@ -1,0 +1,95 @@
+# One command each: make setup | check | test | test-slow | demo | clean. `make -s` leaves only the steps and their times.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup system check test test-slow demo clean
+
+# The first Python that is new enough; name another with `make PYTHON=/path/to/python3`.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && { command -v $$p; break; }; done)
+BIN := .venv/bin
+STAMPS := .venv/stamps
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# Byte code is written when a module is first imported; doing it for all of torch at once costs a minute.
+PIP_INSTALL := $(PIP) install --quiet --no-compile $(if $(TRITONKB_TORCH_INDEX),--extra-index-url $(TRITONKB_TORCH_INDEX))
+# What the toolchain installer needs, so that it can work while the large packages arrive.
+EARLY := typer rich pydantic filelock platformdirs tomli
+
+# $(call step,name,commands): run the commands, print the name and the time they took.
+define step
+printf '%-46s' '$(1)' >&2; began=$$SECONDS; { $(2); } && printf ' %3d s\n' $$((SECONDS - began)) >&2
+endef
+
+help:
+	@sed -n 's/^# One command each: //p' Makefile
+
+# --- setting up ---------------------------------------------------------------------------------------------------
+setup: $(STAMPS)/venv
+	@$(MAKE) --no-print-directory -j3 $(STAMPS)/packages $(STAMPS)/toolchain $(STAMPS)/system
+
+# Debian splits venv from Python; without rights to add it, the error of venv itself says what to type.
+$(STAMPS)/venv:
+	@test -n '$(PYTHON)' || { echo 'no Python 3.10 or newer on PATH; install one, or run: make PYTHON=/path/to/python3 $(MAKECMDGOALS)' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || $(call apt,python3-venv) || true
+	@echo 'virtual environment .venv from $(PYTHON)' >&2
+	@$(PYTHON) -m venv .venv
+	@$(PIP_INSTALL) $$($(BIN)/python -c "$$EARLY_PINS" $(EARLY))
+	@$(PIP_INSTALL) --no-deps --editable .
+	@mkdir -p $(STAMPS) && touch $@
+
+# Prints the requirements of pyproject.toml for the names given.
+define EARLY_PINS
+import re, sys
+text = open("pyproject.toml").read()
+print(*(pin for pin in re.findall(r'^    "([^";]+==[^";]+)', text, re.M) if pin.split("==")[0] in sys.argv[1:]))
+endef
+export EARLY_PINS
+
+$(STAMPS)/packages: pyproject.toml | $(STAMPS)/venv
+	@$(call step,packages installed,$(PIP_INSTALL) --editable '.[dev]')
+	@touch $@
+
+$(STAMPS)/toolchain: agent/toolchain/pins.toml | $(STAMPS)/venv
+	@$(call step,Ascend toolchain installed,$(BIN)/tritonkb toolchain install ascend)
+	@touch $@
+
+# The sandbox, and the LLVM tools that run a candidate on the CPU. All are optional: what their lack means is printed.
+$(STAMPS)/system: | $(STAMPS)/venv
+	@command -v bwrap >/dev/null || $(call apt,bubblewrap) || \
+	  echo 'no bubblewrap: strangers'\'' host code will be refused (exit 6) unless --unsafe-no-sandbox is given' >&2
+	@{ command -v mlir-opt-19 && command -v clang-19; } >/dev/null || $(call apt,mlir-19-tools libmlir-19 clang-19) || \
+	  echo 'no LLVM 19 tools: candidates are checked in the Triton interpreter instead of compiled CPU code' >&2
+	@touch $@
+
+# $(call apt,packages): install Debian packages, or say why not and fail.
+define apt
+{ if ! command -v apt-get >/dev/null; then echo 'not installed: $(1) (no apt-get here)' >&2; false; \
+  elif [ "$$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then \
+    echo 'not installed: $(1) (no rights; run: sudo apt-get install $(1))' >&2; false; \
+  else became=$$([ "$$(id -u)" = 0 ] || echo 'sudo -n'); \
+    $$became apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive $$became apt-get install -y -qq \
+    --no-install-recommends $(1) >/dev/null || { echo 'not installed: $(1) (apt-get failed)' >&2; false; }; fi; }
+endef
+
+# --- checking -----------------------------------------------------------------------------------------------------
+check:
+	@$(call step,format,$(BIN)/ruff format --check --quiet .)
+	@$(call step,rules,$(BIN)/ruff check --quiet .)
+	@$(call step,types,$(BIN)/mypy --no-error-summary)
+	@$(call step,layers,$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache)
+	@$(BIN)/pytest -q -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered
+
+test: setup
+	@$(MAKE) --no-print-directory check
+
+test-slow: setup
+	@$(BIN)/pytest -m 'slow or network'
+
+# --- showing ------------------------------------------------------------------------------------------------------
+demo: setup
+	@$(BIN)/tritonkb index status --json >/dev/null 2>&1 || $(BIN)/tritonkb index build
+	@$(BIN)/tritonkb optimize examples/*.py --target ascend910b3
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage htmlcov dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

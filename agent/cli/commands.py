@@ -1,0 +1,32 @@
+"""The commands, each one line here and one module in this folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as typed, and `module:function` that does it, imported only when it is called.
+
+    `summary` is the catalogue key of its help. `shared` names the options of `agent/cli/options.py` that it takes
+    besides those of every command.
+    """
+
+    name: str
+    function: str
+    summary: str
+    shared: tuple[str, ...] = ()
+
+
+# Groups of commands, and the catalogue key of their help.
+GROUPS = {
+    "toolchain": "toolchain.group",
+}
+
+COMMANDS = (
+    Command("doctor", "agent.cli.doctor:doctor", "doctor.summary", ("toolchain_python", "embedder")),
+    Command("toolchain install", "agent.cli.toolchain:install", "toolchain.install_summary"),
+    Command("toolchain list", "agent.cli.toolchain:show", "toolchain.list_summary", ("toolchain_python",)),
+    Command("toolchain remove", "agent.cli.toolchain:remove", "toolchain.remove_summary"),
+)

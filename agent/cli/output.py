@@ -1,0 +1,80 @@
+"""What a command says: one answer on stdout, as text or as one JSON document; everything else on stderr."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from indexer.messages import Lang, Message, render
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Rich wraps at 80 columns where there is no terminal, which cuts paths that a program wants to read.
+WIDTH_WITHOUT_TERMINAL = 160
+
+
+class Output:
+    """The two streams of a command, in the user's language.
+
+    `way_on` is what Ctrl-C should say about going on; a command that can be resumed sets it.
+    """
+
+    def __init__(self, lang: Lang, *, as_json: bool) -> None:
+        self.lang: Lang = lang
+        self.as_json = as_json
+        self.way_on: Message | None = None
+        self._stdout = sys.stdout
+        self._stderr = sys.stderr
+
+    def text(self, note: Message) -> str:
+        """Give the sentence of `note` in the user's language."""
+        return render(note, self.lang)
+
+    def answer(self, document: Mapping[str, object], show: Callable[[Console], None]) -> None:
+        """Give the command's answer once: `document` with `--json`, else what `show` prints to the console."""
+        if self.as_json:
+            self.write_document(document)
+        else:
+            show(self.console)
+        self._stdout.flush()
+
+    def write_document(self, document: Mapping[str, object]) -> None:
+        """Write the one JSON document; messages in it become text, paths strings, records objects."""
+        text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=self._encode)
+        self._stdout.write(text + "\n")
+        self._stdout.flush()
+
+    def progress(self, note: Message) -> None:
+        """Tell on stderr what is being done."""
+        print(self.text(note), file=self._stderr, flush=True)
+
+    def complain(self, note: Message) -> None:
+        """Tell on stderr, in one line, why there is no answer."""
+        print(f"tritonkb: {self.text(note)}", file=self._stderr, flush=True)
+
+    @cached_property
+    def console(self) -> Console:
+        """Give the console of stdout; square brackets in user text are no mark-up to it."""
+        from rich.console import Console  # noqa: PLC0415 - costs 0.1 s, which `--help` and `--json` need not pay
+
+        width = None if self._stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+        return Console(file=self._stdout, markup=False, highlight=False, emoji=False, width=width)
+
+    def _encode(self, value: Any) -> object:
+        if isinstance(value, Message):
+            return self.text(value)
+        if isinstance(value, Path):
+            return str(value)
+        if isinstance(value, Mapping):
+            return dict(value)
+        if isinstance(value, (set, frozenset)):
+            return sorted(value)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        raise TypeError(f"{type(value).__name__} has no JSON form")

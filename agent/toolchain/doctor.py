@@ -1,0 +1,134 @@
+"""What works here, what does not, and the command that fixes it: one function a check, listed in `CHECKS`."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from agent.toolchain.install import data_home, find_ascend, read_pins
+from agent.toolchain.provision import read_commits, read_versions
+from indexer.errors import StoreError, ToolchainError
+from indexer.messages import Message, message
+
+INSTALL_TOOLCHAIN = "tritonkb toolchain install ascend"
+REINSTALL_TOOLCHAIN = f"tritonkb toolchain remove ascend && {INSTALL_TOOLCHAIN}"
+# The private environment (1.7 GB, twice while it is replaced) and an index of the compilers' sources.
+NEEDED_BYTES = 4_000_000_000
+# The exact requirements of our own distribution: `name==version`, without those of extras.
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^;\s]+)\s*(?:;\s*(?!.*extra).*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the checks look at besides the machine: the store and embedder that the settings name."""
+
+    store: str | None
+    embedder: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One answer. `fix` is the command that repairs it (empty: nothing to do); `exit_code` 0 marks an optional part."""
+
+    name: str
+    ok: bool
+    detail: Message
+    fix: str = ""
+    exit_code: int = 0
+
+
+def examine(surroundings: Surroundings) -> list[Check]:
+    """Make all checks, in the order of the table."""
+    return [check(surroundings) for check in CHECKS]
+
+
+def worst_exit_code(checks: list[Check]) -> int:
+    """Return 0 when nothing essential is missing, else the code of the first that is."""
+    return next((check.exit_code for check in checks if not check.ok and check.exit_code), 0)
+
+
+def check_python(_surroundings: Surroundings) -> Check:
+    """Compare our own dependencies with what this release pins."""
+    wrong = []
+    for requirement in metadata.requires("tritonkb") or ():
+        pin = _PIN.match(requirement)
+        if pin and (found := _installed_version(pin[1])) not in {pin[2], None}:
+            wrong.append(f"{pin[1]} {found} != {pin[2]}")
+    versions = {"python": platform.python_version(), "tritonkb": metadata.version("tritonkb")}
+    if wrong:
+        return _lacking("python", message("doctor.python_other", **versions, wrong=", ".join(wrong)), "make setup")
+    return _fine("python", message("doctor.python", **versions))
+
+
+def check_toolchain(_surroundings: Surroundings) -> Check:
+    """Find the compilers' environment and compare its versions with the pins."""
+    try:
+        found = find_ascend()
+    except ToolchainError as error:
+        return _lacking("toolchain", error.note, INSTALL_TOOLCHAIN, ToolchainError.exit_code)
+    versions = read_versions(found.site)
+    pinned = dict(requirement.split("==") for requirement in read_pins().requirements[:2])
+    wrong = [f"{name} {versions.get(name)} != {pin}" for name, pin in pinned.items() if versions.get(name) != pin]
+    if wrong:
+        return _lacking("toolchain", message("doctor.toolchain_other", wrong=", ".join(wrong)), REINSTALL_TOOLCHAIN)
+    shown = ", ".join(f"{name} {versions.get(name)}" for name in (*pinned, "torch"))
+    return _fine("toolchain", message("doctor.toolchain", versions=shown, python=found.python))
+
+
+def check_compilers(_surroundings: Surroundings) -> Check:
+    """Run the compilers and compare the commits that they name with the pins."""
+    try:
+        found = find_ascend()
+    except ToolchainError:
+        return _lacking("compilers", message("doctor.needs_toolchain"), INSTALL_TOOLCHAIN, ToolchainError.exit_code)
+    try:
+        commits = read_commits(found)
+    except ToolchainError as error:
+        return _lacking("compilers", error.note, INSTALL_TOOLCHAIN, ToolchainError.exit_code)
+    pinned = read_pins().commits
+    wrong = [f"{name} {commit}" for name, commit in commits.items() if not pinned[name].startswith(commit)]
+    if wrong:
+        return _lacking("compilers", message("doctor.compilers_other", wrong=", ".join(wrong)), REINSTALL_TOOLCHAIN)
+    shown = ", ".join(f"{name}@{commit}" for name, commit in commits.items())
+    return _fine("compilers", message("doctor.compilers", commits=shown))
+
+
+def check_disk(surroundings: Surroundings) -> Check:
+    """Look at the space where everything is kept."""
+    folder = data_home()
+    if surroundings.store and "://" not in surroundings.store:
+        folder = Path(surroundings.store)
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
+    shown = {"folder": folder, "gb": f"{free / 1e9:.1f}"}
+    if free < NEEDED_BYTES:
+        return _lacking("disk", message("doctor.disk_low", **shown), f"df -h {existing}", StoreError.exit_code)
+    return _fine("disk", message("doctor.disk", **shown))
+
+
+def _fine(name: str, detail: Message) -> Check:
+    return Check(name, ok=True, detail=detail)
+
+
+def _lacking(name: str, detail: Message, fix: str, exit_code: int = 0) -> Check:
+    return Check(name, ok=False, detail=detail, fix=fix, exit_code=exit_code)
+
+
+def _installed_version(name: str) -> str | None:
+    try:
+        return metadata.version(name).partition("+")[0]
+    except metadata.PackageNotFoundError:
+        return None
+
+
+CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
+    check_python,
+    check_toolchain,
+    check_compilers,
+    check_disk,
+)
