@@ -1,0 +1,327 @@
+"""Evaluate expressions of a kernel symbolically, in the scope of one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from agent.rewrite.algebra import Lane, Names, Poly, Symbol, number, single
+from agent.rewrite.source import KernelFile, argument, dotted, names_in
+from agent.rewrite.values import Comparison, Mask, Number, Opaque, Pointer, Shape, Value, broadcast, scalar
+
+# An expression that must not be written a second time, such as a load: memory may have changed in between.
+UNREPEATABLE: Names = (("", 0),)
+ONE = number(1)
+
+_COMPARISONS: dict[type[cst.CSTNode], str] = {
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+}
+_INTEGER_ONLY = (cst.FloorDivide, cst.Modulo, cst.BitAnd, cst.BitOr, cst.BitXor, cst.LeftShift, cst.RightShift)
+_INTEGER_CALLS = frozenset({"cdiv", "minimum", "maximum", "num_programs", "program_id"})
+_REDUCTIONS = frozenset({"sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce"})
+_ELEMENTWISE = frozenset(
+    {
+        "abs", "cast", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "log", "log2",
+        "maximum", "minimum", "rsqrt", "sigmoid", "sin", "sqrt", "sqrt_rn", "umulhi", "where",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A local name's value, and how many assignments came before the one that made it."""
+
+    value: Value
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The variables before one statement of a kernel."""
+
+    file: KernelFile
+    variables: Mapping[str, Variable]
+
+    def names(self, node: cst.CSTNode) -> Names:
+        """Return the variables that `node` reads, with the versions that they have here."""
+        return tuple((n, self.variables[n].version) for n in names_in(node) if n in self.variables)
+
+    def holds(self, names: Names) -> bool:
+        """Tell whether the variables `names` still have these versions here."""
+        return all(name in self.variables and self.variables[name].version == version for name, version in names)
+
+    def function(self, node: cst.CSTNode) -> str:
+        """Return the name of a function of `triton.language` without its module, "" for others."""
+        owner, _, name = dotted(node).rpartition(".")
+        return name if owner == self.file.language else ""
+
+
+def evaluate(node: cst.CSTNode, scope: Scope) -> Value:
+    """Tell what `node` is in `scope`."""
+    for kind, rule in _RULES:
+        if isinstance(node, kind):
+            return rule(node, scope)
+    return _opaque(node, scope)
+
+
+def _opaque(node: cst.CSTNode, scope: Scope, dtype: str | None = None, shape: Shape | None = None) -> Opaque:
+    return Opaque(scope.file.text(node), scope.names(node), dtype, shape)
+
+
+def _integer(node: cst.Integer, _scope: Scope) -> Value:
+    return Number(number(int(node.value.replace("_", ""), 0)), 0)
+
+
+def _float(node: cst.Float, scope: Scope) -> Value:
+    return _opaque(node, scope, "float", ())
+
+
+def _name(node: cst.Name, scope: Scope) -> Value:
+    found = scope.variables.get(node.value)
+    return found.value if found is not None else _opaque(node, scope)
+
+
+def _unary(node: cst.UnaryOperation, scope: Scope) -> Value:
+    inner = evaluate(node.expression, scope)
+    if isinstance(node.operator, cst.Minus) and isinstance(inner, Number):
+        return replace(inner, poly=-inner.poly)
+    return _opaque(node, scope, getattr(inner, "dtype", None), inner.shape)
+
+
+def _binary(node: cst.BinaryOperation, scope: Scope) -> Value:
+    left, right = evaluate(node.left, scope), evaluate(node.right, scope)
+    shape = broadcast(left.shape, right.shape)
+    if shape is None:
+        return _opaque(node, scope)
+    if isinstance(node.operator, cst.BitAnd) and isinstance(left, Mask) and isinstance(right, Mask):
+        return Mask((*left.parts, *right.parts), shape)
+    if isinstance(left, Pointer) or isinstance(right, Pointer):
+        return _pointer_sum(node, left, right, scope)
+    if isinstance(left, Number) and isinstance(right, Number):
+        return _arithmetic(node, left, right, scope, shape)
+    return _opaque(node, scope, _joined_dtype(left, right), shape)
+
+
+def _pointer_sum(node: cst.BinaryOperation, left: Value, right: Value, scope: Scope) -> Value:
+    if isinstance(right, Pointer) and isinstance(node.operator, cst.Add):
+        left, right = right, left
+    sign = {cst.Add: ONE, cst.Subtract: -ONE}.get(type(node.operator))
+    shape = broadcast(left.shape, right.shape)
+    if not isinstance(left, Pointer) or not isinstance(right, Number) or sign is None or shape is None:
+        return _opaque(node, scope, getattr(left, "dtype", None), shape)
+    bits = max(left.bits, right.bits)
+    return Pointer(left.base, left.dtype, left.poly + right.poly * sign, bits, shape)
+
+
+def _arithmetic(node: cst.BinaryOperation, left: Number, right: Number, scope: Scope, shape: Shape) -> Value:
+    bits = max(left.bits, right.bits)
+    match node.operator:
+        case cst.Add():
+            return Number(left.poly + right.poly, bits, shape)
+        case cst.Subtract():
+            return Number(left.poly - right.poly, bits, shape)
+        case cst.Multiply():
+            return Number(left.poly * right.poly, bits, shape)
+    if isinstance(node.operator, _INTEGER_ONLY) and not shape:
+        return scalar(Symbol(_grouped(node, scope), scope.names(node), bits, _folded(node.operator, left, right)))
+    return _opaque(node, scope, "i64" if bits == 64 else "i32", shape)
+
+
+def _folded(operator: cst.BaseBinaryOp, left: Number, right: Number) -> int | None:
+    a, b = left.poly.known, right.poly.known
+    if a is None or b is None or b == 0 or a < 0 or b < 0:
+        return None
+    if isinstance(operator, cst.FloorDivide):
+        return a // b
+    return a % b if isinstance(operator, cst.Modulo) else None
+
+
+def _grouped(node: cst.CSTNode, scope: Scope) -> str:
+    return f"({scope.file.text(node)})"
+
+
+def _joined_dtype(left: Value, right: Value) -> str | None:
+    for side in (left, right):
+        if isinstance(side, Opaque) and side.dtype is not None and side.dtype.startswith(("fp", "bf", "float")):
+            return side.dtype
+    return None
+
+
+def _comparison(node: cst.Comparison, scope: Scope) -> Value:
+    if len(node.comparisons) != 1:
+        return _opaque(node, scope, "i1")
+    target = node.comparisons[0]
+    left, right = evaluate(node.left, scope), evaluate(target.comparator, scope)
+    shape = broadcast(left.shape, right.shape)
+    operator = _COMPARISONS.get(type(target.operator))
+    if shape is None or operator is None:
+        return _opaque(node, scope, "i1")
+    if isinstance(left, Number) and isinstance(right, Number):
+        return Mask((Comparison(left, operator, right, shape),), shape)
+    return Mask((Opaque(_grouped(node, scope), scope.names(node), "i1", shape),), shape)
+
+
+def _subscript(node: cst.Subscript, scope: Scope) -> Value:
+    inner = evaluate(node.value, scope)
+    moves = _new_axes(node)
+    if moves is None or inner.shape is None:
+        return _opaque(node, scope, getattr(inner, "dtype", None))
+    old = [position for position, kept in enumerate(moves) if kept]
+    if len(old) != len(inner.shape):
+        return _opaque(node, scope, getattr(inner, "dtype", None))
+
+    def moved(axis: int) -> int:
+        return old[axis] - len(moves)
+
+    sizes = iter(inner.shape)
+    shape = tuple(next(sizes) if kept else ONE for kept in moves)
+    return _reshaped(inner, moved, shape)
+
+
+def _new_axes(node: cst.Subscript) -> list[bool] | None:
+    """Return for `[:, None]` which axes are old ones; None for any other subscript."""
+    kept: list[bool] = []
+    for element in node.slice:
+        match element.slice:
+            case cst.Slice(lower=None, upper=None, step=None):
+                kept.append(True)
+            case cst.Index(value=cst.Name(value="None")):
+                kept.append(False)
+            case _:
+                return None
+    return kept
+
+
+def _reshaped(value: Value, moved: Callable[[int], int], shape: Shape) -> Value:
+    match value:
+        case Number() | Pointer():
+            return replace(value, poly=value.poly.move_axes(moved), shape=shape)
+        case Mask():
+            parts = tuple(_reshaped_part(part, moved, shape) for part in value.parts)
+            return Mask(parts, shape)
+        case Opaque():
+            return Opaque(value.text, UNREPEATABLE, value.dtype, shape)
+
+
+def _reshaped_part(part: Comparison | Opaque, moved: Callable[[int], int], shape: Shape) -> Comparison | Opaque:
+    if isinstance(part, Opaque):
+        return Opaque(part.text, UNREPEATABLE, part.dtype, shape)
+    left = replace(part.left, poly=part.left.poly.move_axes(moved))
+    right = replace(part.right, poly=part.right.poly.move_axes(moved))
+    return Comparison(left, part.operator, right, shape)
+
+
+def _call(node: cst.Call, scope: Scope) -> Value:
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "to" and node.args:
+        return _cast(node, node.func.value, node.args[0].value, scope)
+    if dotted(node.func) in {"float", "int"}:
+        return _opaque(node, scope, dotted(node.func), ())
+    name = scope.function(node.func)
+    match name:
+        case "arange":
+            return _arange(node, scope)
+        case "cast" if len(node.args) > 1:
+            return _cast(node, node.args[0].value, node.args[1].value, scope)
+        case "load":
+            return _load(node, scope)
+        case "zeros" | "full" | "zeros_like" | "full_like":
+            return _opaque(node, scope, shape=_filled_shape(node, scope))
+        case _ if name in _REDUCTIONS:
+            return _opaque(node, scope, shape=_reduced_shape(node, scope))
+    return _other_call(name, node, scope)
+
+
+def _other_call(name: str, node: cst.Call, scope: Scope) -> Value:
+    values = [evaluate(given.value, scope) for given in node.args if not given.star]
+    numbers = [value for value in values if isinstance(value, Number) and not value.shape]
+    if name in _INTEGER_CALLS and len(numbers) == len(node.args):
+        bits = max((value.bits for value in numbers), default=32)
+        return scalar(Symbol(scope.file.text(node), scope.names(node), bits))
+    if name not in _ELEMENTWISE:
+        return _opaque(node, scope)
+    shape: Shape | None = ()
+    for value in values:
+        shape = broadcast(shape, value.shape)
+    return _opaque(node, scope, shape=shape)
+
+
+def _cast(node: cst.CSTNode, inner_node: cst.CSTNode, target: cst.CSTNode, scope: Scope) -> Value:
+    inner = evaluate(inner_node, scope)
+    match scope.function(target), inner:
+        case "int64", Number():
+            return replace(inner, bits=64)
+        case "int32", Number(bits=0 | 32):
+            return replace(inner, bits=32)
+        case "int32", Number(shape=()):
+            return scalar(Symbol(scope.file.text(node), scope.names(node), 32))
+        case ("float32" | "float16" | "bfloat16" | "float64") as name, _:
+            return _opaque(node, scope, name, inner.shape)
+        case _:
+            return _opaque(node, scope, shape=inner.shape)
+
+
+def _arange(node: cst.Call, scope: Scope) -> Value:
+    first, last = argument(node, "start", 0), argument(node, "end", 1)
+    if first is None or last is None:
+        return _opaque(node, scope)
+    start, end = evaluate(first.value, scope), evaluate(last.value, scope)
+    if not isinstance(start, Number) or not isinstance(end, Number):
+        return _opaque(node, scope)
+    size = end.poly - start.poly
+    return Number(single(Lane(size)) + start.poly, 32, (size,))
+
+
+def _load(node: cst.Call, scope: Scope) -> Value:
+    first = argument(node, "pointer", 0)
+    source = evaluate(first.value, scope) if first is not None else None
+    if not isinstance(source, Pointer):
+        return _opaque(node, scope, shape=source.shape if source is not None else None)
+    if source.dtype in {"i32", "i64"} and not source.shape:
+        return scalar(Symbol(scope.file.text(node), UNREPEATABLE, int(source.dtype[1:])))
+    return Opaque(scope.file.text(node), UNREPEATABLE, source.dtype, source.shape)
+
+
+def _filled_shape(node: cst.Call, scope: Scope) -> Shape | None:
+    given = argument(node, "shape", 0)
+    if given is None:
+        return None
+    if scope.function(node.func).endswith("_like"):
+        return evaluate(given.value, scope).shape
+    if not isinstance(given.value, (cst.Tuple, cst.List)):
+        return None
+    sizes = [evaluate(element.value, scope) for element in given.value.elements]
+    found = [size.poly for size in sizes if isinstance(size, Number)]
+    return tuple(found) if len(found) == len(sizes) else None
+
+
+def _reduced_shape(node: cst.Call, scope: Scope) -> Shape | None:
+    given, axis = argument(node, "input", 0), argument(node, "axis", 1)
+    shape = evaluate(given.value, scope).shape if given is not None else None
+    if shape is None or argument(node, "keep_dims", 2) is not None:
+        return None
+    along = evaluate(axis.value, scope) if axis is not None else None
+    index = along.poly.literal if isinstance(along, Number) else None
+    if index is None or not -len(shape) <= index < len(shape):
+        return () if axis is None else None
+    kept = list(shape)
+    del kept[index]
+    return tuple(kept)
+
+
+_RULES: tuple[tuple[type[cst.CSTNode], Callable[[cst.CSTNode, Scope], Value]], ...] = (
+    (cst.Integer, _integer),  # type: ignore[arg-type]  # each rule is given what its row names
+    (cst.Float, _float),  # type: ignore[arg-type]
+    (cst.Name, _name),  # type: ignore[arg-type]
+    (cst.UnaryOperation, _unary),  # type: ignore[arg-type]
+    (cst.BinaryOperation, _binary),  # type: ignore[arg-type]
+    (cst.Comparison, _comparison),  # type: ignore[arg-type]
+    (cst.Subscript, _subscript),  # type: ignore[arg-type]
+    (cst.Call, _call),  # type: ignore[arg-type]
+)

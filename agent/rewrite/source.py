@@ -1,0 +1,174 @@
+"""A kernel file as text with a syntax tree over it: what stands where, and edits that leave the rest as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import libcst as cst
+from libcst.metadata import ByteSpanPositionProvider, CodeRange, CodeSpan, MetadataWrapper, PositionProvider
+
+Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the bytes `start` to `end` of the file by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    """The file, its tree, and one kernel of it. Offsets are bytes of the UTF-8 text."""
+
+    data: bytes
+    module: cst.Module
+    kernel: cst.FunctionDef
+    spans: Mapping[cst.CSTNode, CodeSpan]
+    places: Mapping[cst.CSTNode, CodeRange]
+    language: str
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Return where `node` starts and ends, its own parentheses left out."""
+        found = self.spans[node]
+        return found.start, found.start + found.length
+
+    def text(self, node: cst.CSTNode) -> str:
+        """Return the text of `node` as it stands in the file."""
+        start, end = self.span(node)
+        return self.data[start:end].decode()
+
+    def lines(self, node: cst.CSTNode) -> range:
+        """Return the 1-based lines that `node` covers."""
+        found = self.places[node]
+        return range(found.start.line, found.end.line + 1)
+
+    def indent(self, node: cst.CSTNode) -> str:
+        """Return the white space that begins the line where `node` starts."""
+        start = self.data.rfind(b"\n", 0, self.span(node)[0]) + 1
+        line = self.data[start:].decode()
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        """Make the edit that puts `text` in the place of `node`."""
+        return Edit(*self.span(node), text)
+
+    def insert_before(self, line: cst.CSTNode, statement: cst.CSTNode, lines: Iterable[str]) -> Edit:
+        """Make the edit that puts whole `lines` before `statement`, breaking its line where others precede it."""
+        start, _ = self.span(statement)
+        indent = self.indent(line)
+        block = "".join(f"{text}\n{indent}" for text in lines)
+        before = _statements_before(line, statement)
+        if not before:
+            return Edit(start, start, block)
+        return Edit(self.span(before[-1])[1], start, f"\n{indent}{block}")
+
+    def insert_after(self, line: cst.CSTNode, lines: Iterable[str]) -> Edit:
+        """Make the edit that puts whole `lines` after the statement line or block `line`."""
+        end = self.data.find(b"\n", self.span(line)[1])
+        end = len(self.data) if end < 0 else end
+        indent = self.indent(line)
+        return Edit(end, end, "".join(f"\n{indent}{text}" for text in lines))
+
+    def apply(self, edits: Iterable[Edit]) -> str | None:
+        """Return the file with all `edits` made; None where two of them overlap or the result does not parse."""
+        parts: list[bytes] = []
+        position = 0
+        for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+            if edit.start < position:
+                return None
+            parts += [self.data[position : edit.start], edit.text.encode()]
+            position = edit.end
+        text = b"".join((*parts, self.data[position:])).decode()
+        return text if _parse(text) is not None else None
+
+    def fresh(self, wanted: str) -> str:
+        """Return `wanted`, or it with a number, such that nothing in the file has that name."""
+        taken = {node.value for node in walk(self.module) if isinstance(node, cst.Name)}
+        names = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
+        return next(name for name in names if name not in taken)
+
+
+def read_kernel(source: str, kernel: str) -> KernelFile | None:
+    """Parse `source` and find the one function `kernel` in it; None where it is absent, doubled or out of reach."""
+    module = _parse(source)
+    if module is None or "\r" in source or source.startswith("\ufeff"):
+        return None
+    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    found = [n for n in walk(module) if isinstance(n, cst.FunctionDef) and n.name.value == kernel]
+    if len(found) != 1 or not isinstance(found[0].body, cst.IndentedBlock):
+        return None
+    spans = wrapper.resolve(ByteSpanPositionProvider)
+    places = wrapper.resolve(PositionProvider)
+    return KernelFile(source.encode(), module, found[0], spans, places, _language_alias(module))
+
+
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield `node` and all below it, in the order of the text."""
+    yield node
+    for child in node.children:
+        yield from walk(child)
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """Return `a.b.c` for a name or a chain of attributes, "" for anything else."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr.value}" if owner else ""
+    return ""
+
+
+def names_in(node: cst.CSTNode) -> tuple[str, ...]:
+    """Return the variables that `node` mentions: names, but neither attributes nor keywords of calls."""
+    if isinstance(node, cst.Name):
+        return (node.value,)
+    if isinstance(node, cst.Attribute):
+        return names_in(node.value)
+    if isinstance(node, cst.Arg):
+        return names_in(node.value)
+    found = (name for child in node.children for name in names_in(child))
+    return tuple(dict.fromkeys(found))
+
+
+def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg | None:
+    """Return the argument of `call` that is passed by keyword `name`, or at `position`; None where absent."""
+    for index, given in enumerate(call.args):
+        if given.star:
+            return None
+        if given.keyword is not None and given.keyword.value == name:
+            return given
+        if given.keyword is None and index == position:
+            return given
+    return None
+
+
+def _parse(source: str) -> cst.Module | None:
+    try:
+        return cst.parse_module(source)
+    except cst.ParserSyntaxError:
+        return None
+
+
+def _statements_before(line: cst.CSTNode, statement: cst.CSTNode) -> list[cst.CSTNode]:
+    if not isinstance(line, cst.SimpleStatementLine):
+        return []
+    return list(line.body[: next(i for i, entry in enumerate(line.body) if entry is statement)])
+
+
+def _language_alias(module: cst.Module) -> str:
+    """Return the name that the file gives to `triton.language`."""
+    for node in walk(module):
+        if isinstance(node, cst.Import):
+            for alias in node.names:
+                if dotted(alias.name) == "triton.language" and alias.asname is not None:
+                    return dotted(alias.asname.name)
+        if isinstance(node, cst.ImportFrom) and node.module is not None and dotted(node.module) == "triton":
+            for alias in node.names if not isinstance(node.names, cst.ImportStar) else ():
+                if dotted(alias.name) == "language":
+                    return dotted(alias.asname.name) if alias.asname is not None else "language"
+    return "tl"

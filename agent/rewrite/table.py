@@ -1,0 +1,23 @@
+"""The one table of rewrites: symptom id -> the rules that may remove it, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agent.records import Structure
+from agent.rewrite.narrow_compare import narrow_compare
+from agent.rewrite.pick_stride import pick_stride
+from agent.symptoms.base import Rewrite, Subject
+
+Rule = Callable[[Subject, Structure], Rewrite | None]
+
+REWRITES: Mapping[str, tuple[Rule, ...]] = {
+    "i64_add": (narrow_compare,),
+    "i64_cmp": (narrow_compare,),
+    "static_stride": (pick_stride,),
+}
+
+
+def rules_for(symptom: str) -> tuple[Rule, ...]:
+    """Return the rules for a symptom, best first; none where there are none yet."""
+    return REWRITES.get(symptom, ())
