@@ -1,0 +1,217 @@
+"""What one operation does to the machine, once the views it works on are known: op -> events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import prod
+
+from agent.perf.arithmetic import Value
+from agent.perf.events import Access, Cube, Event, Register, Scalar, Sync, Transfer, Vector
+from agent.perf.memref import MemRef, element_of, vector_bits
+from agent.perf.views import read_array
+from indexer.ir.records import IrOp
+
+# A vector instruction covers 256 B as eight 32 B blocks with a stride of their own, up to 255 times
+# (AscendNPU-IR@8796a8ac:bishengir/lib/Template/include/Vector/VecUtils.h:25-30).
+BLOCK_BYTES = 32
+REPEAT_BYTES = 256
+BLOCKS = REPEAT_BYTES // BLOCK_BYTES
+MAX_REPEATS = 255
+FRACTAL = 16  # side of a cube step (AscendNPU-IR@8796a8ac:bishengir/include/bishengir/Dialect/Utils/Util.h:45)
+REGISTER_BITS = 2048  # vector register of the 950 (AscendNPU-IR@f9d978b1:bishengir/lib/Template/include/Utils.h:69)
+
+_SYNC = frozenset({
+    "set_flag", "wait_flag", "pipe_barrier", "sync_block_set", "sync_block_wait", "sync_block", "sync_block_lock",
+    "sync_block_unlock",
+})  # fmt: skip
+# Views, declarations and modes: no unit of the machine works for them.
+_FREE_HIR = frozenset({
+    "pointer_cast", "bitcast", "get_block_idx", "get_block_num", "get_sub_block_idx", "get_sub_block_num", "anchor",
+    "set_mask_norm", "set_ctrl", "set_ffts_base_addr", "create_sync_block_lock", "convert_layout", "get_sys_cnt",
+    "annotation", "debug", "init_debug", "finish_debug", "dcci",
+})  # fmt: skip
+_FREE = frozenset({
+    "arith.constant", "arith.index_cast", "arith.index_castui", "arith.bitcast", "annotation.mark", "scf.yield",
+    "scf.condition", "func.return", "builtin.unrealized_conversion_cast", "memref.alloc", "memref.alloca",
+    "memref.dealloc", "memref.dim", "memref.assume_alignment", "memref.memory_space_cast", "memref.transpose",
+    "memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata", "vector.constant_mask",
+    "vector.create_mask", "ub.poison", "affine.yield",
+})  # fmt: skip
+_SCALAR_DIALECTS = ("arith.", "affine.", "index.", "math.", "memref.", "llvm.")
+# Vector operations of HIVM with a rule here; any other counts as a plain one and is named in a remark
+# (AscendNPU-IR@8796a8ac:bishengir/include/bishengir/Dialect/HIVM/IR/HIVMVectorOps.td).
+_VECTOR = frozenset({
+    "vabs", "vadd", "vand", "varange", "vbrc", "vcast", "vcmp", "vconcat", "vcos", "vcumprod", "vcumsum",
+    "vdeinterleave", "vdiv", "verf", "vexp", "vflip", "vgather", "vgathermask", "vinterleave", "vln", "vmax", "vmin",
+    "vmod", "vmul", "vmulext", "vmulextended", "vmulextui", "vnot", "vor", "vpad", "vpow", "vrec", "vreduce", "vrelu",
+    "vrsqrt", "vsel", "vshl", "vshr", "vsin", "vsort", "vsqrt", "vsub", "vtanh", "vtranspose", "vxor", "copy",
+})  # fmt: skip
+
+
+def describe(op: IrOp, operands: Sequence[Value]) -> Sequence[Event]:
+    """Return the events of `op`; an operation without a rule is still counted, with `known` False."""
+    line = op.place.line if op.place is not None else None
+    if op.name in _FREE:
+        return ()
+    dialect, _, name = op.name.partition(".")
+    if _works_on_registers(op):
+        return _describe_register(op, line)
+    if dialect in {"hivm", "hfusion", "ave"}:
+        return _describe_hivm(op, name.removeprefix("hir."), operands, line)
+    if op.name in {"memref.load", "memref.store", "affine.load", "affine.store"}:
+        return _describe_access(op, operands, line)
+    if op.name == "memref.copy":
+        return _describe_transfer(op, "copy", operands, line)
+    if op.name.startswith("memref."):
+        moved = any(isinstance(value, int) for value in operands)
+        return (Scalar(op.name, line),) if moved and op.results else ()
+    return (Scalar(op.name, line, known=op.name.startswith(_SCALAR_DIALECTS)),)
+
+
+def _describe_hivm(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
+    if name in _FREE_HIR:
+        return ()
+    if name in _SYNC:
+        return (Sync(name, line),)
+    if "mmad" in name.lower():
+        return (_describe_cube(op, operands, line),)
+    views = [value for value in operands if isinstance(value, MemRef)]
+    if not views:
+        return (Scalar(op.name, line, known=False),)
+    special = _TRANSFERS.get(name)
+    on_chip_copy = name == "copy" and all(view.space == "ub" for view in views)
+    if special is None or on_chip_copy:
+        touches_gm = any(view.space == "gm" for view in views)
+        special = _describe_transfer if touches_gm else _describe_vector
+    return special(op, name, operands, line)
+
+
+def _describe_transfer(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
+    views = [value for value in operands if isinstance(value, MemRef)]
+    source, target = views[0], views[1] if len(views) > 1 else views[0]
+    outside = next((view for view in (source, target) if view.space == "gm"), None)
+    shown = outside or target
+    # nd2nz and fixpipe change the layout on the way: only the GM side has rows.
+    sides = (shown,) if name in {"nd2nz", "fixpipe"} else (source, target)
+    atomic = "atomic" in name or "atomic_kind" in op.attributes
+    events: list[Event] = [
+        Transfer(
+            name, line, shown.base if outside else "", shown.bytes, max(side.pieces for side in sides),
+            shown.run * shown.bits // 8, shown.pitch_bytes, target is outside, atomic=atomic,
+        )
+    ]  # fmt: skip
+    if op.attributes.get("init_out_buffer") == "true" and target.space == "ub":
+        events.append(Vector("vbrc", line, *_count_work(target)))
+    return events
+
+
+def _describe_atomic(_op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
+    views = [value for value in operands if isinstance(value, MemRef)]
+    outside = next((view for view in views if view.space == "gm"), views[-1])
+    return (
+        Transfer(
+            name, line, outside.base, outside.bytes, max(view.pieces for view in views),
+            outside.run * outside.bits // 8, outside.pitch_bytes, write=True, atomic=True,
+        ),
+    )  # fmt: skip
+
+
+def _describe_vector(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
+    works = [_count_work(view) for view in _working_views(op, name, operands)] or [(1, 1)]
+    source = next(value for value in operands if isinstance(value, MemRef))
+    axes = read_array(op.attributes.get("reduce_dims", "") or op.attributes.get("cum_dims", ""))
+    return (
+        Vector(
+            name, line, max(repeats for repeats, _ in works), max(count for _, count in works),
+            last_axis=len(source.sizes) - 1 in axes, known=name in _VECTOR and op.name.startswith("hivm."),
+        ),
+    )  # fmt: skip
+
+
+def _working_views(op: IrOp, name: str, operands: Sequence[Value]) -> list[MemRef]:
+    """Return the views the vector unit walks over: inputs and outputs, without scratch space and look-up tables."""
+    segments = read_array(op.attributes.get("operandSegmentSizes", ""))
+    kept = operands[: sum(segments[:2])] if segments else operands
+    if name == "vgather":  # table, indices, result, scratch
+        kept = operands[1:3]
+    return [value for value in kept if isinstance(value, MemRef)]
+
+
+def _count_work(view: MemRef) -> tuple[int, int]:
+    """Return (repeats, instructions) to walk over `view` once.
+
+    A long piece takes repeats of its own; rows of up to one repeat share an instruction, and rows of one block share
+    a repeat, through the strides between blocks and repeats.
+    """
+    run_bytes = max(-(-view.run * view.bits // 8), 1)
+    pieces = view.pieces
+    if run_bytes > REPEAT_BYTES:
+        repeats = -(-run_bytes // REPEAT_BYTES)
+        return pieces * repeats, pieces * -(-repeats // MAX_REPEATS)
+    repeats = -(-pieces // BLOCKS) if run_bytes <= BLOCK_BYTES and pieces > 1 else pieces
+    return max(repeats, 1), max(-(-repeats // MAX_REPEATS), _outer_loops(view), 1)
+
+
+def _outer_loops(view: MemRef) -> int:
+    """Return the loops that one instruction's two strides cannot take: dimensions beyond the rows of the last one."""
+    groups: list[int] = []
+    expected: int | None = None
+    for size, stride in zip(reversed(view.sizes), reversed(view.strides), strict=True):
+        if size is None or size == 1:
+            continue
+        if groups and stride == expected:
+            groups[-1] *= size
+        else:
+            groups.append(size)
+        expected = None if stride is None else stride * size
+    inner = 2 if view.run > 1 else 1
+    return prod(groups[inner:])
+
+
+def _describe_access(op: IrOp, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
+    view = next((value for value in operands if isinstance(value, MemRef)), None)
+    write = op.name.endswith("store")
+    if view is None:
+        return (Access("ub", line, "", 0, write),)
+    space = "gm" if view.space == "gm" else "ub"
+    return (Access(space, line, view.base, max(view.bits // 8, 1), write),)
+
+
+def _describe_cube(op: IrOp, operands: Sequence[Value], line: int | None) -> Event:
+    """Count 16 x 16 x 32 byte steps; where the true m, k, n are not known, from the three tiles' sizes."""
+    views = [value for value in operands if isinstance(value, MemRef)]
+    bits = views[0].bits if views else FRACTAL
+    depth = BLOCK_BYTES * 8 // bits
+    given = [v for v, shown in zip(operands, op.operands, strict=True) if shown.type == "index"][:3]
+    sizes = [v for v in given if isinstance(v, int)]
+    if len(sizes) == len("mkn"):
+        m, k, n = sizes
+        return Cube(line, -(-m // FRACTAL) * -(-k // depth) * -(-n // FRACTAL), bits)
+    volume = math.sqrt(prod(view.elements for view in views[:3]))
+    return Cube(line, math.ceil(volume / (FRACTAL * FRACTAL * depth)), bits)
+
+
+def _works_on_registers(op: IrOp) -> bool:
+    return any(vector_bits(v.type) for v in op.results) or any(vector_bits(v.type) for v in op.operands)
+
+
+def _describe_register(op: IrOp, line: int | None) -> Sequence[Event]:
+    """A register instruction of the 950: as many as the widest vector needs registers; masks are free."""
+    shown = [*op.results, *op.operands]
+    widest = max(shown, key=lambda value: vector_bits(value.type))
+    if op.name in {"ave.hir.pge", "arith.constant"} or element_of(widest.type) == "i1":
+        return ()
+    return (Register(op.name, line, element_of(widest.type), -(-vector_bits(widest.type) // REGISTER_BITS)),)
+
+
+_TRANSFERS: dict[str, Callable[[IrOp, str, Sequence[Value], int | None], Sequence[Event]]] = {
+    "load": _describe_transfer,
+    "store": _describe_transfer,
+    "nd2nz": _describe_transfer,
+    "fixpipe": _describe_transfer,
+    "copy": _describe_transfer,
+    "atomic_rmw": _describe_atomic,
+    "atomic_cas": _describe_atomic,
+    "atomic_xchg": _describe_atomic,
+}
