@@ -53,7 +53,7 @@ class Program:
             except (FileNotFoundError, PermissionError) as error:
                 raise ToolchainError("compile.no_program", program=arguments[0]) from error
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> Program:  # noqa: PYI034 - typing.Self came with Python 3.11
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -28,8 +28,8 @@ class LineFinder:
         """Yield every operation of the module with its line, None where nothing tells it."""
         called: dict[str, int] = {}
         for function in functions.values():
-            for callee, line in self._of(function)[2]:
-                called.setdefault(callee, line)
+            for callee, caller_line in self._of(function)[2]:
+                called.setdefault(callee, caller_line)
         for name, function in functions.items():
             for op, line in self._of(function)[1]:
                 carried = called.get(name) if line is None and op.name not in _PLACELESS else line
