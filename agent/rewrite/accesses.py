@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
 from agent.rewrite.algebra import Affine, Lane, Poly
 from agent.rewrite.evaluate import ONE, evaluate
-from agent.rewrite.flow import KernelBody, Point
+from agent.rewrite.flow import Point
 from agent.rewrite.source import argument, walk
 from agent.rewrite.values import Comparison, Mask, Opaque, Pointer
 
@@ -49,7 +49,7 @@ class Bound:
     bits: int
 
 
-def find_loads(body: KernelBody, points: tuple[Point, ...]) -> Iterator[Load]:
+def find_loads(points: Iterable[Point]) -> Iterator[Load]:
     """Yield the loads of tiles in `points` whose address and mask are understood, in order of evaluation."""
     for point in points:
         if point.inline or not isinstance(point.statement, cst.BaseSmallStatement):

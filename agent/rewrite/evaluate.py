@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from agent.rewrite.algebra import Lane, Names, Poly, Symbol, number, single
+from agent.rewrite.algebra import Lane, Names, Symbol, number, single
 from agent.rewrite.source import KernelFile, argument, dotted, names_in
 from agent.rewrite.values import Comparison, Mask, Number, Opaque, Pointer, Shape, Value, broadcast, scalar
 
@@ -65,27 +65,30 @@ class Scope:
 
 def evaluate(node: cst.CSTNode, scope: Scope) -> Value:
     """Tell what `node` is in `scope`."""
-    for kind, rule in _RULES:
-        if isinstance(node, kind):
-            return rule(node, scope)
-    return _opaque(node, scope)
+    match node:
+        case cst.Integer():
+            return Number(number(int(node.value.replace("_", ""), 0)), 0)
+        case cst.Float():
+            return _opaque(node, scope, "float", ())
+        case cst.Name():
+            found = scope.variables.get(node.value)
+            return found.value if found is not None else _opaque(node, scope)
+        case cst.UnaryOperation():
+            return _unary(node, scope)
+        case cst.BinaryOperation():
+            return _binary(node, scope)
+        case cst.Comparison():
+            return _comparison(node, scope)
+        case cst.Subscript():
+            return _subscript(node, scope)
+        case cst.Call():
+            return _call(node, scope)
+        case _:
+            return _opaque(node, scope)
 
 
 def _opaque(node: cst.CSTNode, scope: Scope, dtype: str | None = None, shape: Shape | None = None) -> Opaque:
     return Opaque(scope.file.text(node), scope.names(node), dtype, shape)
-
-
-def _integer(node: cst.Integer, _scope: Scope) -> Value:
-    return Number(number(int(node.value.replace("_", ""), 0)), 0)
-
-
-def _float(node: cst.Float, scope: Scope) -> Value:
-    return _opaque(node, scope, "float", ())
-
-
-def _name(node: cst.Name, scope: Scope) -> Value:
-    found = scope.variables.get(node.value)
-    return found.value if found is not None else _opaque(node, scope)
 
 
 def _unary(node: cst.UnaryOperation, scope: Scope) -> Value:
@@ -313,15 +316,3 @@ def _reduced_shape(node: cst.Call, scope: Scope) -> Shape | None:
     kept = list(shape)
     del kept[index]
     return tuple(kept)
-
-
-_RULES: tuple[tuple[type[cst.CSTNode], Callable[[cst.CSTNode, Scope], Value]], ...] = (
-    (cst.Integer, _integer),  # type: ignore[arg-type]  # each rule is given what its row names
-    (cst.Float, _float),  # type: ignore[arg-type]
-    (cst.Name, _name),  # type: ignore[arg-type]
-    (cst.UnaryOperation, _unary),  # type: ignore[arg-type]
-    (cst.BinaryOperation, _binary),  # type: ignore[arg-type]
-    (cst.Comparison, _comparison),  # type: ignore[arg-type]
-    (cst.Subscript, _subscript),  # type: ignore[arg-type]
-    (cst.Call, _call),  # type: ignore[arg-type]
-)

@@ -194,8 +194,8 @@ def _named(name: str, version: int, value: Value) -> Value:
     own = ((name, version),)
     match value:
         case Number(shape=(), poly=Poly(terms=((((Symbol() as symbol),), 1),))) if symbol.text != name:
-            keeps = symbol.value is not None or symbol.names in {((symbol.text, 0),)}
-            return value if keeps else Number(single(Symbol(name, own, symbol.bits)), value.bits)
+            keeps = symbol.value is not None or symbol.names == ((symbol.text, 0),)
+            return value if keeps else scalar(Symbol(name, own, value.bits or symbol.bits))
         case Opaque():
             return Opaque(name, own, value.dtype, value.shape)
         case _:
@@ -251,6 +251,6 @@ def _augmented(statement: cst.AugAssign, name: str, scope: Scope) -> Value:
     value = left.value if left is not None else None
     if isinstance(value, (Number, Pointer)) and isinstance(right, Number) and sign is not None:
         poly = value.poly + right.poly * number(sign)
-        shape = value.shape if value.shape else right.shape
+        shape = value.shape or right.shape
         return replace(value, poly=poly, bits=max(value.bits, right.bits), shape=shape)
     return Opaque(name, (), getattr(value, "dtype", None), value.shape if value is not None else None)

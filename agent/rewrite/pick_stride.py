@@ -18,8 +18,8 @@ from agent.rewrite.values import Comparison, Opaque
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
 
-# A strided element takes one 32-byte block of UB (AscendNPU-IR@52f96a130:bishengir/lib/Dialect/HIVM/Transforms/
-# AlignBuffer/EnableStrideAlign.cpp#L360-L445): beyond that stride the contiguous range is the larger of the two.
+# A strided element takes one 32-byte block of UB, so beyond that stride the contiguous range is the larger of the two
+# (AscendNPU-IR@52f96a130:bishengir/lib/Dialect/HIVM/Transforms/AlignBuffer/EnableStrideAlign.cpp#L360-L445).
 BLOCK_BYTES = 32
 ITEM_BYTES = {"fp32": 4, "i32": 4, "fp16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}
 
@@ -40,7 +40,7 @@ def pick_stride(subject: Subject, structure: Structure) -> Rewrite | None:
     if file is None:
         return None
     body = read_body(file, subject.launch)
-    found = [item for load in find_loads(body, body.at_line(structure.line)) for item in _strided(load)]
+    found = [item for load in find_loads(body.at_line(structure.line)) for item in _strided(load)]
     for item in found:
         edits = _rewritten(item, body)
         source = file.apply(edits) if edits is not None else None

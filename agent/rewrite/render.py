@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from agent.rewrite.algebra import Factor, Lane, Poly, Product, Symbol
 from agent.rewrite.evaluate import Scope
 from agent.rewrite.values import Number
 
 
-class NotWritable(Exception):  # noqa: N818 - not an error: the rule offers nothing then
+class NotWritable(Exception):
     """An offset holds a value that no variable has at that statement."""
 
 
@@ -35,7 +37,7 @@ def write_lane(lane: Lane, rank: int, scope: Scope) -> str:
     wanted = Poly((((lane,), 1),))
     flat = Poly((((Lane(lane.size),), 1),))
     view = axis_view(lane.axis, rank)
-    found = {v.value.poly: name for name, v in scope.variables.items() if _is_narrow_tile(v.value)}
+    found = {tile.poly: name for name, tile in _narrow_tiles(scope)}
     if wanted in found and _rank_of(found[wanted], scope) == rank:
         return found[wanted]
     if flat in found and _rank_of(found[flat], scope) == 1:
@@ -50,8 +52,10 @@ def axis_view(axis: int, rank: int) -> str:
     return "[" + ", ".join(":" if position - rank == axis else "None" for position in range(rank)) + "]"
 
 
-def _is_narrow_tile(value: object) -> bool:
-    return isinstance(value, Number) and value.bits == 32 and bool(value.shape)
+def _narrow_tiles(scope: Scope) -> Iterator[tuple[str, Number]]:
+    for name, variable in scope.variables.items():
+        if isinstance(variable.value, Number) and variable.value.bits == 32 and variable.value.shape:
+            yield name, variable.value
 
 
 def _rank_of(name: str, scope: Scope) -> int:
