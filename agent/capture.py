@@ -1,0 +1,115 @@
+"""A kernel file -> its launches as the host makes them, each with TTIR, without a device and without running a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from agent.records import Argument, Diagnostic, KernelSource, Launch, ScalarArgument, TensorArgument
+from agent.toolchain.client import Worker
+from agent.toolchain.targets import find_target
+
+Form = Literal["functions", "model", "script", "constants", "bare"]
+# One model of each compiler, for callers that name only the compiler.
+_MODEL = {"a3": "ascend910b3", "a5": "ascend950"}
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedLaunch:
+    """A launch with its TTIR (locations included), or with the diagnostic of the front end that refused it."""
+
+    launch: Launch
+    ttir: str | None
+    diagnostic: Diagnostic | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostStop:
+    """What the host raised after its launches were recorded; a check of results that nobody computed, often."""
+
+    exception: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """All distinct launches of one host. `printed_file` is the path under which locations name the user's file.
+
+    `shapes_only` tells that the host ran on tensors without values, because they were too large to compute.
+    """
+
+    form: Form
+    printed_file: str
+    launches: tuple[CapturedLaunch, ...]
+    output: str
+    stopped: HostStop | None = None
+    shapes_only: bool = False
+
+
+def capture(worker: Worker, source: KernelSource, target_arch: str) -> Capture:
+    """Record the launches that the host of `source` makes for a target (`ascend910b3`) or a compiler (`a3`, `a5`).
+
+    Raises `BadInput` (syntax, no kernel, no launch, the host raises, an unknown kernel, an ambiguous form, a bad
+    signature), `SandboxError` for an endless host or too much memory, `ToolchainError` when the worker dies.
+    """
+    reply = worker.request("capture", *job_of(source, target_arch))
+    fields = reply.fields
+    stopped = fields["stopped"]
+    return Capture(
+        form=fields["form"],
+        printed_file=fields["printed_file"],
+        launches=tuple(read_launch(item, source.path, fields["printed_file"]) for item in fields["launches"]),
+        output=reply.output,
+        stopped=None if stopped is None else HostStop(stopped["exception"], stopped["text"], stopped["line"]),
+        shapes_only=fields["tensors"] == "meta",
+    )
+
+
+def job_of(source: KernelSource, target_arch: str) -> tuple[dict[str, Any], list[bytes]]:
+    """Give the fields of a job on `source`, and its blobs: the modules beside the file that it imports."""
+    target = find_target(_MODEL.get(target_arch, target_arch))
+    entry = source.entry
+    return {
+        "name": source.path.name,
+        "path": str(source.path),
+        "text": source.text,
+        "chip": target.chip,
+        "cores": [target.cube_cores, target.vector_cores],
+        "options": {"compile_on_910_95": True} if target.arch == "a5" else {},
+        "entry": {
+            "function": entry.function,
+            "kernel": entry.kernel,
+            "signature": list(entry.signature),
+            "constexprs": dict(entry.constexprs),
+            "grid": None if entry.grid is None else list(entry.grid),
+        },
+    }, []
+
+
+def read_launch(item: dict[str, Any], path: Path, printed_file: str) -> CapturedLaunch:
+    """Turn the wire form of a launch into records."""
+    said = item.get("diagnostic")
+    launch = Launch(
+        kernel=item["kernel"],
+        file=path if item["file"] == printed_file else Path(item["file"]),
+        line=item["line"],
+        signature=item["signature"],
+        constexprs=item["constexprs"],
+        grid=(item["grid"][0], item["grid"][1], item["grid"][2]),
+        options=item["options"],
+        arguments=tuple(_read_argument(argument) for argument in item["arguments"]),
+        group=item["group"],
+        count=item["count"],
+        data_dependent=item["data_dependent"],
+        key=item["key"],
+    )
+    diagnostic = None if said is None else Diagnostic("error", said["message"], said["line"] or None, "ttir")
+    return CapturedLaunch(launch, item.get("ttir"), diagnostic)
+
+
+def _read_argument(item: dict[str, Any]) -> Argument:
+    if "shape" in item:
+        return TensorArgument(item["name"], item["dtype"], tuple(item["shape"]), tuple(item["strides"]))
+    return ScalarArgument(item["name"], item["dtype"], item["value"])

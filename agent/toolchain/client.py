@@ -1,0 +1,198 @@
+"""Talks to the worker in the toolchain's Python: starts it in the sandbox, sends jobs, survives what it does."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from indexer.errors import BadInput, SandboxError, ToolchainError
+
+from agent.sandbox import SandboxPolicy, Wrapped, kill_group, start_wrapped, wrap
+from agent.toolchain.install import AscendInstall
+from agent.toolchain.worker import frames
+
+WORKER_FOLDER = Path(__file__).parent / "worker"
+# A cold start reads torch from disk (3 s warm, measured); a loaded machine may take far longer.
+START_SECONDS = 120.0
+# What the worker itself may need beyond a job's own time: the fork, the kill, the import of meta tensors (2.6 s).
+GRACE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A worker's answer to one job: the header's fields, the blobs, and what host code printed (capped)."""
+
+    fields: dict[str, Any]
+    blobs: list[bytes]
+
+    @property
+    def status(self) -> str:
+        """Return `ok`, `missing` …; a rejection is raised, not returned."""
+        return str(self.fields["status"])
+
+    @property
+    def output(self) -> str:
+        """Return what host code printed."""
+        return str(self.fields.get("output", ""))
+
+
+@dataclass(slots=True)
+class _Running:
+    process: subprocess.Popen[bytes]
+    errors: IO[bytes]
+    wrapped: Wrapped
+    hello: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def requests(self) -> int:
+        return _pipe(self.process.stdin).fileno()
+
+    @property
+    def answers(self) -> int:
+        return _pipe(self.process.stdout).fileno()
+
+
+class Worker:
+    """One warm worker; started by the first job, restarted once when it dies, gone when the context ends.
+
+    `interpreter` starts it with Triton's interpreter in place of its compiler. A worker serves one job at a time;
+    several threads may share it and queue.
+    """
+
+    def __init__(self, install: AscendInstall, policy: SandboxPolicy, *, interpreter: bool = False) -> None:
+        self.install, self.policy, self.interpreter = install, policy, interpreter
+        self._running: _Running | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Return what keeps host code apart, as long as the worker runs."""
+        return self._running.wrapped.layers if self._running else ()
+
+    def close(self) -> None:
+        """Kill the worker and all it started."""
+        if self._running is not None:
+            running, self._running = self._running, None
+            kill_group(running.process)
+            for stream in (running.process.stdin, running.process.stdout, running.errors):
+                if stream is not None:
+                    with contextlib.suppress(BrokenPipeError):
+                        stream.close()
+
+    def request(self, job: str, fields: dict[str, Any], blobs: Sequence[bytes] = ()) -> Reply:
+        """Run one job and return its answer.
+
+        Raises `BadInput` for what the file does wrong, `SandboxError` at a limit of time or memory, `ToolchainError`
+        when the worker dies twice.
+        """
+        header = {
+            **fields,
+            "job": job,
+            "seconds": self.policy.seconds,
+            "memory_bytes": self.policy.memory_bytes,
+        }
+        with self._lock:
+            reply = self._try(header, blobs)
+            if reply is None:
+                reply = self._try(header, blobs)
+        if reply is None:
+            raise ToolchainError("worker.died", job=job, python=self.install.python)
+        return self._judge(reply, fields)
+
+    def _try(self, header: dict[str, Any], blobs: Sequence[bytes]) -> Reply | None:
+        """Send one job; None when the worker died or talked nonsense, which closes it."""
+        running = self._running or self._start()
+        deadline = time.monotonic() + self.policy.seconds + GRACE_SECONDS
+        try:
+            frames.write_frame(running.requests, header, blobs, deadline)
+            return Reply(*frames.read_frame(running.answers, deadline))
+        except frames.Late:
+            self.close()
+            raise SandboxError("sandbox.timeout", seconds=self.policy.seconds) from None
+        except frames.FrameError:
+            self.close()
+            return None
+        except BaseException:  # Ctrl-C: a half-read answer would be taken for the next job's
+            self.close()
+            raise
+
+    def _judge(self, reply: Reply, fields: dict[str, Any]) -> Reply:
+        status = reply.status
+        path = fields.get("path", fields.get("name", ""))
+        if status == "rejected":
+            raise BadInput(f"capture.{reply.fields['reason']}", path=path, **dict(reply.fields["values"]))
+        if status == "timeout":
+            raise SandboxError("sandbox.timeout", seconds=self.policy.seconds)
+        if status == "memory":
+            raise SandboxError("sandbox.memory", mebibytes=self.policy.memory_bytes >> 20)
+        if status == "crashed":
+            tail = reply.output.strip().splitlines()[-1:] or [""]
+            raise BadInput("capture.host_crashed", path=path, signal=reply.fields.get("signal", 0), text=tail[0])
+        return reply
+
+    def _start(self) -> _Running:
+        environment = {
+            "TRITON_DISABLE_LINE_INFO": "0",
+            "TRITON_CACHE_DIR": "/scratch/triton",
+            "TRITONKB_JOB_FOLDER": "/scratch/job",
+            # Children share two cores with whatever else runs; one job needs no more.
+            "OMP_NUM_THREADS": "2",
+            **({"TRITON_INTERPRET": "1"} if self.interpreter else {}),
+        }
+        readable = (WORKER_FOLDER, *python_folders(self.install), *self.policy.readable)
+        policy = SandboxPolicy(
+            self.policy.seconds, self.policy.memory_bytes, self.policy.scratch_bytes, readable, self.policy.unsafe
+        )
+        wrapped = self._wrap(policy, environment)
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+        process = start_wrapped(wrapped, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        self._running = _Running(process, errors, wrapped)
+        try:
+            self._running.hello = frames.read_frame(self._running.answers, time.monotonic() + START_SECONDS)[0]
+        except frames.FrameError:
+            errors.seek(0)
+            text = errors.read(1 << 16).decode(errors="replace").strip().splitlines()[-1:]
+            self.close()
+            raise ToolchainError("worker.no_start", python=self.install.python, text=(text or [""])[0]) from None
+        return self._running
+
+    def _wrap(self, policy: SandboxPolicy, environment: dict[str, str]) -> Wrapped:
+        program = [self.install.python, "-s", "-B", WORKER_FOLDER / "main.py"]
+        wrapped = wrap([*program, "--own-pid-namespace"], policy, environment)
+        if wrapped.isolated:
+            return wrapped
+        folder = tempfile.mkdtemp(prefix="tritonkb-job-")
+        plain = {**environment, "HOME": folder, "TMPDIR": folder, "TRITONKB_JOB_FOLDER": f"{folder}/job"}
+        plain["TRITON_CACHE_DIR"] = f"{folder}/triton"
+        return wrap(program, policy, plain)
+
+
+def python_folders(install: AscendInstall) -> tuple[Path, ...]:
+    """Return the folders that the toolchain's Python is made of: its environment, and the Python it was made from."""
+    environment = install.python.absolute().parent.parent
+    base = install.python.resolve().parent.parent
+    # A virtual environment's python may be a chain of links through folders that are neither.
+    return tuple(dict.fromkeys((environment, base, install.site)))
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise RuntimeError(f"the worker of {sys.executable} was started without pipes")
+    return stream

@@ -1,0 +1,206 @@
+"""The capture job: run host code without a device, record its launches, lower each to TTIR."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import forms
+from forms import Host, guard
+from hosting import Stage
+from launches import Call, explicit_call
+from lowering import lower
+from recorder import Recorder
+from rejection import Rejection
+from triton.compiler.compiler import make_backend
+from triton.runtime.driver import driver
+from triton.runtime.jit import JITFunction
+
+
+def capture(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the answer: form, printed file, launches with TTIR or diagnostic, and what stopped the host, if anything.
+
+    A host that raises after it launched keeps its launches: without a device, what it checks then is not there.
+    """
+    stage = Stage(header, blobs, folder, poison=False, limited=header.get("tensors") != "meta")
+    recorder = stage.recorder
+    recorder.install()
+    stopped, host = None, None
+    with stage.mode:
+        try:
+            host = stage.load()
+            _enter(host, recorder)
+        except Rejection as error:
+            if not recorder.calls or error.reason != "host_raised":
+                raise
+            stopped = error.values
+    calls = _select(recorder, stage.entry.kernel, host)
+    lowered = lower_calls({call.identity(): call for call in calls}, str(stage.path))
+    form = host.form if host else forms.tell_form(stage.text, stage.entry)
+    answer = {
+        "status": "ok",
+        "form": form,
+        "printed_file": str(stage.path),
+        "launches": lowered,
+        "stopped": stopped,
+        "tensors": header.get("tensors", "real"),
+    }
+    return answer, []
+
+
+def lower_calls(calls: dict[str, Call], path: str) -> list[dict[str, Any]]:
+    """Describe each call, with its TTIR or its diagnostic."""
+    backend = make_backend(driver.active.get_current_target())
+    return [{**call.describe(), **lower(call, backend, path)} for call in calls.values()]
+
+
+def _enter(host: Host, recorder: Recorder) -> None:
+    """Make the host launch its kernels, as its form says."""
+    if host.form == forms.BARE:
+        _record_bare(host, recorder)
+    elif host.form == forms.CONSTANTS:
+        _record_constants(host, recorder)
+    elif host.form == forms.SCRIPT and not host.entry.function:
+        return
+    else:
+        _call_host(host)
+
+
+def _call_host(host: Host) -> None:
+    takes_inputs = host.get("make_inputs") or host.get("get_inputs")
+    function = forms.host_function(host)
+    inputs = forms.make_inputs(host, 0, 0) if takes_inputs else ()
+    guard(lambda: function(*inputs), host.path)
+
+
+def _record_constants(host: Host, recorder: Recorder) -> None:
+    """Form 4: SIG names the types and wins over what the host's own call would infer; `run` gives grid and values."""
+    made: list[Call] = []
+    if host.get("run") and host.get("make_inputs"):
+        recorder.on_call = made.append
+        inputs = forms.make_inputs(host, 0, 0)
+        guard(lambda: host.namespace["run"](*inputs), host.path)
+        recorder.on_call = None
+    kernel = _kernel_of(host.get("KERNEL"))
+    signature, constants = dict(host.namespace["SIG"]), dict(host.get("CONSTS") or {})
+    call = _explicit(recorder, kernel, signature, constants)
+    for other in made:
+        if other.fn is kernel:
+            call.grid, call.count = other.grid, len([m for m in made if m.fn is kernel])
+            call.shapes = _retype(other.shapes, signature)
+            break
+    else:
+        call.grid = _fixed_grid(host.get("GRID"))
+    rest = [c for c in recorder.calls.values() if c.fn is not kernel]
+    recorder.calls = {c.identity(): c for c in [call, *rest]}
+    recorder.kernels[kernel.__name__] = None
+
+
+def _retype(shapes: list[dict[str, Any]], signature: dict[str, str]) -> list[dict[str, Any]]:
+    return [{**shape, "dtype": signature[shape["name"]]} for shape in shapes if shape["name"] in signature]
+
+
+def _record_bare(host: Host, recorder: Recorder) -> None:
+    """Form 5: the command line gives types, constants and grid."""
+    kernels = kernels_of(host)
+    if not kernels:
+        raise Rejection("no_kernel")
+    kernel = _pick(kernels, host.entry.kernel)
+    run_time = [p.name for p in kernel.params if p.name not in host.entry.constexprs]
+    if len(run_time) != len(host.entry.signature):
+        raise Rejection(
+            "bad_signature", given=len(host.entry.signature), wanted=len(run_time), names=", ".join(run_time)
+        )
+    signature = dict(zip(run_time, host.entry.signature, strict=True))
+    for name, kind in signature.items():
+        if not _is_type(kind):
+            raise Rejection("bad_type", name=name, type=kind)
+    unknown = [name for name in host.entry.constexprs if name not in kernel.arg_names]
+    if unknown:
+        raise Rejection("bad_constexpr", name=unknown[0], names=", ".join(kernel.arg_names))
+    call = _explicit(recorder, kernel, signature, dict(host.entry.constexprs))
+    call.grid = _fixed_grid(host.entry.grid or [1])
+    recorder.calls = {call.identity(): call}
+    recorder.kernels[kernel.__name__] = None
+
+
+def _is_type(kind: str) -> bool:
+    from triton.runtime.jit import type_canonicalisation_dict  # noqa: PLC0415
+
+    return kind.removeprefix("*").removeprefix("k") in {*type_canonicalisation_dict.values(), "i1", "u1"}
+
+
+def _pick(kernels: dict[str, JITFunction], name: str) -> JITFunction:
+    if name:
+        if name not in kernels:
+            raise _unknown_kernel(name, list(kernels))
+        return kernels[name]
+    entries = _not_called_by_others(kernels)
+    if len(entries) > 1:
+        raise Rejection("which_kernel", names=", ".join(entries))
+    return kernels[entries[0]]
+
+
+def _not_called_by_others(kernels: dict[str, JITFunction]) -> list[str]:
+    """Leave out jitted helpers that another kernel calls."""
+    called = {
+        name for name in kernels for other, fn in kernels.items() if other != name and name in fn.fn.__code__.co_names
+    }
+    return [name for name in kernels if name not in called] or list(kernels)
+
+
+def kernels_of(host: Host) -> dict[str, JITFunction]:
+    """Return the jitted functions at the file's top level by name, tuners and heuristics unwrapped."""
+    found = {}
+    for value in host.namespace.values():
+        fn = _unwrap(value)
+        if fn is not None and fn.fn.__code__.co_filename == host.path:
+            found[fn.__name__] = fn
+    return found
+
+
+def _unwrap(value: Any) -> JITFunction | None:
+    for _ in range(8):
+        if isinstance(value, JITFunction):
+            return value
+        if not type(value).__module__.startswith("triton.") or not hasattr(value, "fn"):
+            return None
+        value = value.fn
+    return None
+
+
+def _kernel_of(value: Any) -> JITFunction:
+    fn = _unwrap(value)
+    if fn is None:
+        raise Rejection("no_kernel")
+    return fn
+
+
+def _explicit(recorder: Recorder, kernel: JITFunction, signature: dict[str, str], constants: dict[str, Any]) -> Call:
+    backend = make_backend(driver.active.get_current_target())
+    ordered = {name: signature[name] for name in kernel.arg_names if name in signature}
+    return explicit_call(kernel, backend, backend.parse_options(recorder.target_options), ordered, constants)
+
+
+def _fixed_grid(grid: Any) -> tuple[int, int, int]:
+    entries = [grid] if isinstance(grid, int) else list(grid or (1,))
+    whole = [int(entry) for entry in entries[:3]] + [1, 1, 1]
+    return whole[0], whole[1], whole[2]
+
+
+def _select(recorder: Recorder, name: str, host: Host | None) -> list[Call]:
+    calls = recorder.finished()
+    if not calls:
+        raise Rejection("no_launch" if host is not None and kernels_of(host) else "no_kernel")
+    if name:
+        chosen = [call for call in calls if call.fn.__name__ == name]
+        if not chosen:
+            raise _unknown_kernel(name, list(recorder.kernels))
+        return chosen
+    return calls
+
+
+def _unknown_kernel(name: str, names: list[str]) -> Rejection:
+    near = difflib.get_close_matches(name, names, n=3) or names[:5]
+    return Rejection("unknown_kernel", name=name, near=", ".join(near))

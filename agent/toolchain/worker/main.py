@@ -1,0 +1,209 @@
+"""The worker's server: imports torch and triton once, then forks one child for each job.
+
+Run as `python -s main.py`, frames on stdin and stdout. Nothing of a stranger's code runs in this process; a child that
+hangs, dies, floods or eats memory is killed with all it started, and the answer says which of these it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import frames
+import jobs
+
+OUTPUT_LIMIT_BYTES = 64 << 10
+_WATCH_SECONDS = 0.05
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    """Serve jobs until stdin closes."""
+    arguments = sys.argv[1:]
+    alone = "--own-pid-namespace" in arguments
+    job_folder = Path(os.environ.get("TRITONKB_JOB_FOLDER", "/scratch/job"))
+    requests, answers = _take_protocol()
+    sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
+    frames.write_frame(answers, {"status": "ready", "python": sys.version.split()[0], "versions": jobs.versions()})
+    while True:
+        try:
+            header, blobs = frames.read_frame(requests)
+        except frames.Closed:
+            return
+        answer, out = _serve(header, blobs, job_folder, alone)
+        if answer["status"] == "needs_meta":
+            jobs.warm_meta()
+            answer, out = _serve({**header, "tensors": "meta"}, blobs, job_folder, alone)
+        frames.write_frame(answers, answer, out)
+
+
+def _take_protocol() -> tuple[int, int]:
+    """Move the protocol away from descriptors 0 and 1, which host code may use as it likes."""
+    requests, answers = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return requests, answers
+
+
+def _serve(header: dict[str, Any], blobs: list[bytes], folder: Path, alone: bool) -> tuple[dict[str, Any], list[bytes]]:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    answer_read, answer_write = os.pipe()
+    output_read, output_write = os.pipe()
+    start = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        _run_child(header, blobs, folder, answer_write, output_write)
+    os.close(answer_write)
+    os.close(output_write)
+    watch = _Watch(child, answer_read, output_read, header)
+    try:
+        verdict = watch.follow()
+    finally:
+        _kill(child, alone)
+        os.close(answer_read)
+        os.close(output_read)
+        shutil.rmtree(folder, ignore_errors=True)
+    answer, out = verdict
+    answer["output"] = watch.output.decode(errors="replace")
+    answer["seconds"] = time.monotonic() - start
+    return answer, out
+
+
+def _run_child(header: dict[str, Any], blobs: list[bytes], folder: Path, answer: int, output: int) -> None:
+    """Become the job: own session, no protocol descriptors, limits; never returns."""
+    code = 1
+    try:
+        os.setsid()
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        _close_all_but({0, 1, 2, answer})
+        os.chdir(folder)
+        reply, out = jobs.run(header, blobs, folder)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        frames.write_frame(answer, reply, out)
+        code = 0
+    except MemoryError:
+        frames.write_frame(answer, {"status": "memory"})
+    except BaseException:  # noqa: BLE001 - our own fault or a job's trick: it ends up in the job's output
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        if fd not in kept:
+            with contextlib.suppress(OSError):  # the listing's own descriptor is gone by now
+                os.close(fd)
+
+
+class _Watch:
+    """Follows one child: its answer, its output (capped), its time and its memory."""
+
+    def __init__(self, child: int, answer: int, output: int, header: dict[str, Any]) -> None:
+        self.child, self.answer, self.output_fd = child, answer, output
+        self.deadline = time.monotonic() + float(header["seconds"])
+        self.memory_bytes = int(header["memory_bytes"])
+        self.output = bytearray()
+        self.buffer = bytearray()
+
+    def follow(self) -> tuple[dict[str, Any], list[bytes]]:
+        """Wait until the child answered, died, or went over a limit."""
+        poll = select.poll()
+        poll.register(self.answer, select.POLLIN)
+        poll.register(self.output_fd, select.POLLIN)
+        while True:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                return {"status": "timeout"}, []
+            if _tree_bytes(self.child) > self.memory_bytes:
+                return {"status": "memory"}, []
+            for fd, _ in poll.poll(min(left, _WATCH_SECONDS) * 1000):
+                if fd == self.output_fd:
+                    if not self._take_output():
+                        poll.unregister(fd)
+                    continue
+                answer = self._take_answer()
+                self._drain_output()
+                return answer
+
+    def _take_output(self) -> bool:
+        part = os.read(self.output_fd, 1 << 16)
+        self.output += part[: max(0, OUTPUT_LIMIT_BYTES - len(self.output))]
+        return bool(part)
+
+    def _drain_output(self) -> None:
+        poll = select.poll()
+        poll.register(self.output_fd, select.POLLIN)
+        while poll.poll(0) and len(self.output) < OUTPUT_LIMIT_BYTES and self._take_output():
+            pass
+
+    def _take_answer(self) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            return frames.read_frame(self.answer, self.deadline)
+        except frames.Late:
+            return {"status": "timeout"}, []
+        except frames.FrameError:
+            return self._tell_death(), []
+
+    def _tell_death(self) -> dict[str, Any]:
+        with contextlib.suppress(ChildProcessError):
+            _, status = os.waitpid(self.child, os.WNOHANG)
+            for _ in range(20):
+                if status:
+                    break
+                time.sleep(0.01)
+                _, status = os.waitpid(self.child, os.WNOHANG)
+            if os.WIFSIGNALED(status):
+                return {"status": "crashed", "signal": os.WTERMSIG(status)}
+        return {"status": "crashed", "signal": 0}
+
+
+def _tree_bytes(child: int) -> int:
+    """Return what the job's session added to memory; pages it shares with this process since the fork do not count."""
+    total = 0
+    shared = _resident_bytes(Path("/proc/self/stat").read_text())[1]
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError, IndexError, ValueError):  # it may have ended meanwhile
+            session, resident = _resident_bytes(Path("/proc", entry, "stat").read_text())
+            if session == child:
+                total += max(0, resident - shared)
+    return total
+
+
+def _resident_bytes(stat: str) -> tuple[int, int]:
+    fields = stat.rpartition(")")[2].split()  # the name may hold spaces; session is field 6, rss field 24 (proc(5))
+    return int(fields[3]), int(fields[21]) * _PAGE_BYTES
+
+
+def _kill(child: int, alone: bool) -> None:
+    """Kill the job's process group and, in a pid namespace of our own, whatever else it left behind."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if alone:
+        for entry in os.listdir("/proc"):
+            if entry.isdigit() and int(entry) not in {1, os.getpid()}:
+                with contextlib.suppress(OSError):
+                    os.kill(int(entry), signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, 0)[0]:
+            pass
+
+
+if __name__ == "__main__":
+    main()
