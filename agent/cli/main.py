@@ -10,7 +10,6 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +18,7 @@ import typer
 from agent.cli.commands import COMMANDS, GROUPS, Command
 from agent.cli.config import Manner, read_manner
 from agent.cli.options import bind, give_options
-from agent.cli.output import Output
+from agent.cli.output import Output, OutputClosed
 from agent.cli.usage import explain_usage
 from indexer.errors import StoreError, TritonkbError
 from indexer.messages import Message, message
@@ -36,20 +35,20 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], commands: Sequence[Command] = COMMANDS) -> int:
     """Run one command; every error ends here, as one line on stderr and the exit code of the tree."""
     manner = read_manner(arguments, os.environ)
     output = Output(manner.lang, as_json=manner.as_json)
     try:
         # With --json, a library that prints must not spoil the document: its text goes to stderr.
         with contextlib.redirect_stdout(sys.stderr) if manner.as_json else contextlib.nullcontext():
-            code = _run_command(arguments, output)
-    except BrokenPipeError:
+            code = _run_command(arguments, output, commands)
+    except OutputClosed:
         return _leave_closed_pipe()
     except TritonkbError as error:
         return _fail(output, manner, error, error.note, error.exit_code)
     except typer.TyperException as error:
-        return _fail(output, manner, error, explain_usage(error, arguments), error.exit_code)
+        return _fail(output, manner, error, explain_usage(error, arguments, commands), error.exit_code)
     except OSError as error:
         if error.errno in DISK_ERRORS:
             full = StoreError("cli.disk", path=error.filename or Path.cwd(), reason=os.strerror(error.errno or 0))
@@ -62,13 +61,13 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def build_app(arguments: Sequence[str], output: Output) -> typer.Typer:
+def build_app(arguments: Sequence[str], output: Output, commands: Sequence[Command] = COMMANDS) -> typer.Typer:
     """Build the application; only the modules of commands named in `arguments` are imported."""
     app = _new_group("cli.summary", output)
     groups = {name: _new_group(summary, output) for name, summary in GROUPS.items()}
     for name, group in groups.items():
         app.add_typer(group, name=name)
-    for command in COMMANDS:
+    for command in commands:
         *parent, name = command.name.split()
         group = groups[parent[0]] if parent else app
         group.command(name, help=output.text(message(command.summary)))(_load(command, arguments, output))
@@ -76,8 +75,8 @@ def build_app(arguments: Sequence[str], output: Output) -> typer.Typer:
     return app
 
 
-def _run_command(arguments: Sequence[str], output: Output) -> int:
-    command = typer.main.get_command(build_app(arguments, output))
+def _run_command(arguments: Sequence[str], output: Output, commands: Sequence[Command]) -> int:
+    command = typer.main.get_command(build_app(arguments, output, commands))
     code = command.main(args=list(arguments), prog_name="tritonkb", standalone_mode=False)
     sys.stdout.flush()
     return int(code or 0)
@@ -119,6 +118,8 @@ def _add_root_options(app: typer.Typer, output: Output) -> None:
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer passes the flag by position
     if wanted:
+        from importlib.metadata import version  # noqa: PLC0415 - a third of the time of --help
+
         typer.echo(f"tritonkb {version('tritonkb')}")
         raise typer.Exit
 
@@ -145,6 +146,6 @@ def _bug(error: BaseException) -> Message:
 
 
 def _leave_closed_pipe() -> int:
-    """Give the interpreter an open stream to flush on its way out."""
+    """Give the interpreter an open stream to flush on its way out, and say what a shell would of a closed pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return PIPE_CLOSED

@@ -15,8 +15,9 @@ from indexer.messages import Lang, Message, render
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Rich wraps at 80 columns where there is no terminal, which cuts paths that a program wants to read.
-WIDTH_WITHOUT_TERMINAL = 160
+
+class OutputClosed(Exception):
+    """Whoever read our stdout is gone."""
 
 
 class Output:
@@ -42,13 +43,12 @@ class Output:
             self.write_document(document)
         else:
             show(self.console)
-        self._stdout.flush()
+            self._write("")
 
     def write_document(self, document: Mapping[str, object]) -> None:
         """Write the one JSON document; messages in it become text, paths strings, records objects."""
         text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False, default=self._encode)
-        self._stdout.write(text + "\n")
-        self._stdout.flush()
+        self._write(text + "\n")
 
     def progress(self, note: Message) -> None:
         """Tell on stderr what is being done."""
@@ -60,11 +60,17 @@ class Output:
 
     @cached_property
     def console(self) -> Console:
-        """Give the console of stdout; square brackets in user text are no mark-up to it."""
-        from rich.console import Console  # noqa: PLC0415 - costs 0.1 s, which `--help` and `--json` need not pay
+        """Give the console of stdout."""
+        from agent.cli.console import StdoutConsole  # noqa: PLC0415 - Rich costs 0.1 s
 
-        width = None if self._stdout.isatty() else WIDTH_WITHOUT_TERMINAL
-        return Console(file=self._stdout, markup=False, highlight=False, emoji=False, width=width)
+        return StdoutConsole(self._stdout)
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stdout.write(text)
+            self._stdout.flush()
+        except BrokenPipeError as error:
+            raise OutputClosed from error
 
     def _encode(self, value: Any) -> object:
         if isinstance(value, Message):

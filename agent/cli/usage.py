@@ -11,11 +11,11 @@ from difflib import get_close_matches
 import typer
 from typer._click.exceptions import MissingParameter, NoSuchOption, UsageError
 
-from agent.cli.commands import COMMANDS, GROUPS
+from agent.cli.commands import GROUPS, Command
 from indexer.messages import Message, message
 
 
-def explain_usage(error: typer.TyperException, arguments: Sequence[str]) -> Message:
+def explain_usage(error: typer.TyperException, arguments: Sequence[str], commands: Sequence[Command]) -> Message:
     """Say what is wrong, and which help to read."""
     if not isinstance(error, UsageError):
         return message("cli.usage", detail=error.format_message(), help="tritonkb --help")
@@ -27,16 +27,16 @@ def explain_usage(error: typer.TyperException, arguments: Sequence[str]) -> Mess
     if isinstance(error, MissingParameter) and error.param is not None:
         return message("cli.missing_parameter", name=error.param.get_error_hint(), help=see)
     if error.ctx is not None and error.message.startswith("No such command"):
-        return _no_such_command(path, arguments, see)
+        return _no_such_command(path, arguments, commands)
     return message("cli.usage", detail=error.format_message().rstrip("."), help=see)
 
 
-def _no_such_command(path: str, arguments: Sequence[str], see: str) -> Message:
+def _no_such_command(path: str, arguments: Sequence[str], commands: Sequence[Command]) -> Message:
     group = path.split()[1:]
-    siblings = [command.name.split() for command in COMMANDS]
+    siblings = [command.name.split() for command in commands]
     known = [words[len(group)] for words in siblings if words[: len(group)] == group]
     word = next((a for a in arguments if not a.startswith("-") and a not in {*GROUPS, "en", "zh"}), "")
-    return message("cli.no_such_command", name=word, near=_near(word, known), help=see)
+    return message("cli.no_such_command", name=word, near=_near(word, known), help=f"{path} --help")
 
 
 def _near(word: str, known: Sequence[str]) -> Message | str:

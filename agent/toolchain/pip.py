@@ -5,6 +5,7 @@ The user's own pip configuration (mirrors, proxies, certificates, caches) holds:
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -17,6 +18,8 @@ from pathlib import Path
 
 from indexer.errors import StoreError, ToolchainError, TritonkbError
 from indexer.messages import Message, message
+
+_log = logging.getLogger(__name__)
 
 # A gigabyte over a slow line; pip has its own time limit for each connection.
 INSTALL_SECONDS = 3600
@@ -44,6 +47,7 @@ def install_requirements(
     with _started(command) as process:
         for line in process.stdout or ():
             said.append(line.strip())
+            _log.info(line.strip())
             note = _progress(line)
             if note is not None:
                 tell(note)
