@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from agent.records import Structure
 from agent.rewrite.narrow_compare import narrow_compare
 from agent.rewrite.pick_stride import pick_stride
+from agent.rewrite.share_cores import share_cores
 from agent.symptoms.base import Rewrite, Subject
 
 Rule = Callable[[Subject, Structure], Rewrite | None]
@@ -14,6 +15,7 @@ Rule = Callable[[Subject, Structure], Rewrite | None]
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "i64_add": (narrow_compare,),
     "i64_cmp": (narrow_compare,),
+    "many_programs": (share_cores,),
     "static_stride": (pick_stride,),
 }
 

@@ -1,0 +1,134 @@
+"""Where the host launches a kernel, and how that call is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from agent.rewrite.flow import targets
+from agent.rewrite.source import Edit, KernelFile, argument, dotted, walk
+
+# Calls that may be written twice: they have no effect and cost nothing.
+_PURE_CALLS = frozenset({"cdiv", "len", "min", "max", "int", "numel", "size", "stride", "dim", "next_power_of_2"})
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSite:
+    """One call `kernel[grid](...)`; `function` is the host function around it (None: module level)."""
+
+    call: cst.Call
+    grid: cst.BaseExpression
+    function: cst.FunctionDef | None
+
+
+def find_launches(file: KernelFile) -> Iterator[LaunchSite]:
+    """Yield every call that launches the kernel of `file` by name."""
+    yield from _launches_in(file.module, file.kernel.name.value, None)
+
+
+def all_launches_seen(file: KernelFile) -> bool:
+    """Tell whether the kernel's name is used for nothing but these launches, so that no other call can exist."""
+    name = file.kernel.name.value
+    uses = sum(isinstance(node, cst.Name) and node.value == name for node in walk(file.module))
+    return uses == 1 + sum(1 for _ in find_launches(file))
+
+
+def read_total(site: LaunchSite, file: KernelFile) -> str | None:
+    """Read the grid of `site` as one number of programs; None unless it is 1-D for certain."""
+    grid = site.grid
+    if isinstance(grid, cst.Name):
+        assigned = _sole_assignment(grid.value, site, file)
+        if isinstance(assigned, cst.Tuple) and len(assigned.elements) == 1:
+            return f"{grid.value}[0]"
+        if not isinstance(assigned, cst.Lambda):
+            return None
+        grid = assigned
+    if isinstance(grid, cst.Tuple) and len(grid.elements) == 1:
+        entry = grid.elements[0].value
+        return file.text(entry) if _is_pure(entry) else None
+    if isinstance(grid, cst.Lambda):
+        return _read_lambda(grid, site, file)
+    return None
+
+
+def limit_grid(site: LaunchSite, file: KernelFile, total: str, cores: int, parameter: str) -> list[Edit]:
+    """Launch at most `cores` programs, and pass the kernel the former number as `parameter`."""
+    subscript = cst.ensure_type(site.call.func, cst.Subscript)
+    start, end = file.span(subscript.slice[0])[0], file.span(subscript)[1] - 1
+    place = file.span(site.call.args[-1])[1]
+    return [Edit(start, end, f"(min({total}, {cores}),)"), Edit(place, place, f", {parameter}={total}")]
+
+
+def _launches_in(node: cst.CSTNode, name: str, function: cst.FunctionDef | None) -> Iterator[LaunchSite]:
+    match node:
+        case cst.FunctionDef():
+            function = node
+        case cst.Call(func=cst.Subscript(value=cst.Name(value=called), slice=slices)) if called == name:
+            grid = _grid(slices)
+            if grid is not None and node.args:
+                yield LaunchSite(node, grid, function)
+    for child in node.children:
+        yield from _launches_in(child, name, function)
+
+
+def _grid(slices: Sequence[cst.SubscriptElement]) -> cst.BaseExpression | None:
+    """Return the grid expression of `[grid]`; of `[n,]` the tuple that Python makes of it."""
+    entries = [element.slice.value for element in slices if isinstance(element.slice, cst.Index)]
+    if len(entries) != len(slices):
+        return None
+    if len(slices) == 1 and not isinstance(slices[0].comma, cst.Comma):
+        return entries[0]
+    return cst.Tuple([cst.Element(entry) for entry in entries])
+
+
+def _sole_assignment(name: str, site: LaunchSite, file: KernelFile) -> cst.BaseExpression | None:
+    """Return the value of the only assignment to `name` where the launch stands; None for any other case."""
+    place: cst.CSTNode = site.function if site.function is not None else file.module
+    found = [n for n in walk(place) if isinstance(n, (cst.Assign, cst.AugAssign, cst.For)) and name in targets(n)]
+    if len(found) != 1 or not isinstance(found[0], cst.Assign) or len(found[0].targets) != 1:
+        return None
+    return found[0].value if isinstance(found[0].targets[0].target, cst.Name) else None
+
+
+def _read_lambda(grid: cst.Lambda, site: LaunchSite, file: KernelFile) -> str | None:
+    """Write the body of `lambda meta: (n,)` with the keywords of the call in the place of `meta[...]`."""
+    body = grid.body
+    if len(grid.params.params) != 1 or not isinstance(body, cst.Tuple) or len(body.elements) != 1:
+        return None
+    entry, meta = body.elements[0].value, grid.params.params[0].name.value
+    start, _ = file.span(body.elements[0])
+    text = file.text(body.elements[0])
+    for node in reversed(list(walk(entry))):
+        if isinstance(node, cst.Subscript) and dotted(node.value) == meta:
+            given = _keyword(site.call, node)
+            if given is None or not _is_pure(given):
+                return None
+            left, right = file.span(node)
+            text = text[: left - start] + f"{_operand(given, file)}" + text[right - start :]
+    return text.rstrip(", ") if _is_pure(entry) else None
+
+
+def _keyword(call: cst.Call, node: cst.Subscript) -> cst.BaseExpression | None:
+    match node.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString() as key))]:
+            given = argument(call, str(key.evaluated_value))
+            return given.value if given is not None and given.keyword is not None else None
+        case _:
+            return None
+
+
+def _operand(node: cst.BaseExpression, file: KernelFile) -> str:
+    text = file.text(node)
+    return text if isinstance(node, (cst.Name, cst.Integer, cst.Attribute, cst.Subscript, cst.Call)) else f"({text})"
+
+
+def _is_pure(node: cst.CSTNode) -> bool:
+    """Tell whether `node` can be written twice: names, numbers, arithmetic, subscripts and harmless calls."""
+    for inner in walk(node):
+        if isinstance(inner, cst.Call) and dotted(inner.func).rpartition(".")[2] not in _PURE_CALLS:
+            return False
+        if isinstance(inner, (cst.NamedExpr, cst.Await, cst.Yield, cst.Lambda, cst.ListComp, cst.StarredElement)):
+            return False
+    return True
