@@ -56,7 +56,7 @@ def define(external: ExternalFunction) -> str:
 
 def _scalar_name(stem: str, suffix: str) -> str:
     """Undo the type suffix, which `isinf` (`isin` + `f`) only seems to have."""
-    return stem + suffix if stem + suffix in {"isinf"} else stem
+    return stem + suffix if stem + suffix == "isinf" else stem
 
 
 def _function(external: ExternalFunction, lines: Sequence[str]) -> str:

@@ -57,10 +57,11 @@ _LOWERING = (
 _CLANG_FLAGS = ("-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off")
 # A hint for a later pass of an unregistered dialect whose pretty form LLVM cannot parse; it computes nothing.
 _HINT = re.compile(r"^\s*annotation\.mark .*$", re.MULTILINE)
-# The Triton types of scalars, as the IR spells them; pointers are memrefs of these.
-_IR_TYPES = {"u1": "i1", "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64", "fp16": "f16", "fp32": "f32"} | {
+# How the IR spells Triton's scalar types; those not named here are spelt the same. A sign is no part of an IR type.
+_IR_TYPES = {"u1": "i1", "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64"} | {
+    "fp16": "f16",
+    "fp32": "f32",
     "fp64": "f64",
-    "int1": "i1",
 }
 
 
@@ -121,14 +122,16 @@ def _compile(tools: Llvm, source: str, driver: str, folder: Path) -> ToolFailed 
 
 
 def _fits(function: DeviceFunction, signature: Mapping[str, str]) -> bool:
-    """Tell whether the function takes what the launch passes, in order."""
-    return list(function.arguments) == [_expected(t) for t in signature.values()]
+    """Tell whether the function takes what the launch passes, in order; an element type may be widened (i1 to i8)."""
+    given = list(signature.values())
+    return len(given) == len(function.arguments) and all(
+        argument.pointer if triton_type.startswith("*") else argument == _scalar(triton_type)
+        for argument, triton_type in zip(function.arguments, given, strict=True)
+    )
 
 
-def _expected(triton_type: str) -> DeviceArgument:
-    pointer = triton_type.startswith("*")
-    element = triton_type.lstrip("*").removeprefix("const ")
-    return DeviceArgument(_IR_TYPES.get(element, element), pointer)
+def _scalar(triton_type: str) -> DeviceArgument:
+    return DeviceArgument(_IR_TYPES.get(triton_type, triton_type), pointer=False)
 
 
 @cache
