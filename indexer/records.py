@@ -8,7 +8,7 @@ from typing import Literal
 
 Kind = Literal[
     "pass_def", "pass_impl", "pattern", "op_def", "type_def", "dialect", "option", "enum", "test", "doc", "python",
-    "note", "catalog",
+    "note", "catalog", "code",
 ]  # fmt: skip
 Language = Literal["cpp", "tablegen", "mlir", "python", "markdown", "rst", "text"]
 Relation = Literal["defines", "implements", "tests", "documents", "uses", "option_of", "lowers"]

@@ -1,0 +1,62 @@
+"""What a question names: pass arguments, operations, options, files and symbols found in its prose."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from indexer.shelf import Shelf
+from indexer.symbols import Sort
+from indexer.words import words_of
+
+_FLAG = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")
+_OP = re.compile(r"(?<![\w./-])[a-z_]+(?:\.[a-z_0-9]+){1,2}(?![\w/])")
+_PATH = re.compile(r"(?<![\w.])(?:[\w-]+/)*[\w-]+\.(?:cpp|cc|c|h|hpp|inc|td|py|mlir|md|rst)\b")
+# A name that no English or Chinese sentence has by accident: inner capitals, an underscore, or a scope.
+_SYMBOL = re.compile(r"\b(?:\w+::)*(?:[A-Za-z]+[a-z0-9]+[A-Z]\w*|[A-Za-z]\w*_\w+)\b(?:::\w+)*", re.ASCII)
+MAX_QUESTION = 20_000  # characters; longer ones are pasted files
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A thing that the question names and the index knows."""
+
+    name: str
+    sort: Sort | str
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A question as the ranking sees it: its words, what it names, and its text for the embedder."""
+
+    text: str
+    words: tuple[str, ...]
+    named: tuple[Named, ...]
+
+    @property
+    def only_names(self) -> bool:
+        """Tell whether the question is nothing but names: then the exact answers are the answer."""
+        rest = self.text
+        for named in self.named:
+            rest = rest.replace(named.name, " ")
+        return bool(self.named) and not words_of(rest)
+
+
+def understand(text: str, shelf: Shelf) -> Understood:
+    """Find what `text` names among what the index knows."""
+    text = text[:MAX_QUESTION]
+    found: dict[str, Named] = {}
+    for name in dict.fromkeys(m["name"] for m in _FLAG.finditer(text)):
+        for sort in ("pass", "option"):
+            if shelf.named(name, sort):
+                found.setdefault(name, Named(name, sort))
+    for name in dict.fromkeys(_OP.findall(text)):
+        if shelf.named(name, "op"):
+            found.setdefault(name, Named(name, "op"))
+    for name in dict.fromkeys(m[0] for m in _PATH.finditer(text)):
+        if shelf.paths_ending(name):
+            found.setdefault(name, Named(name, "file"))
+    for name in dict.fromkeys(m[0] for m in _SYMBOL.finditer(text)):
+        if shelf.named(name, "symbol"):
+            found.setdefault(name, Named(name, "symbol"))
+    return Understood(text, tuple(words_of(text)), tuple(found.values()))

@@ -1,0 +1,195 @@
+"""An opened knowledge base: exact look-up, ranked search, and citations that are checked."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.embed import Embedder, load_embedder
+from indexer.errors import BadInput, StoreError
+from indexer.records import Passage, Relation
+from indexer.store import Generation, StoreManifest, open_generation
+from indexer.symbols import Sort
+from retriever.query import Named, understand
+from retriever.rank import DEFAULT_WEIGHTS, Scores, Weights, rank
+from retriever.records import Hit, Query
+
+_ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?$")
+# What a named thing's passages are shown in: what defines it first.
+_RELATIONS: tuple[Relation, ...] = ("defines", "implements", "documents", "option_of", "lowers", "tests", "uses")
+NEAR_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A citation that does not hold: the id does not open, or its text is not the text that was cited."""
+
+    id: str
+    reason: str
+
+
+def open_index(store: Path) -> Index:
+    """Open the index in `store`; raises `StoreError` where there is none, or it is damaged."""
+    return Index(open_generation(store))
+
+
+class Index:
+    """Answers from one generation; safe to share between threads that only read."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+
+    @property
+    def manifest(self) -> StoreManifest:
+        """Return what the index holds."""
+        return self.generation.manifest
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """Load the model that made the vectors; raises `StoreError` when this installation has another one."""
+        made = self.manifest
+        here = load_embedder(made.model)
+        if (here.dimension, here.versions) != (made.dimension, made.versions):
+            raise StoreError("index.other_model", model=made.model, made=_shown(made.versions), here=_shown(here.versions))
+        return here
+
+    def search(self, query: Query, limit: int = 10, weights: Weights = DEFAULT_WEIGHTS) -> list[Hit]:
+        """Return the best passages, exact ones first; empty when nothing has a word or a name of the question."""
+        question = understand(query.text, self.generation.shelf)
+        given = _given(query)
+        allowed = self._allowed(query)
+        exact = self._exact(given, allowed)
+        if not query.text.strip() or (not given and question.only_names):
+            exact = exact or self._exact(question.named, allowed)
+            return self._hits(exact, limit) if not query.text.strip() or exact else []
+        lifted = self._exact([n for n in question.named if n not in given], allowed)
+        bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
+        vector = self._vector(query.text)
+        found = rank(self.generation, question, vector, allowed, bonus, limit + len(exact), weights)
+        reasons = {r.row: _reasons(r.parts, lifted.get(r.row)) for r in found}
+        ranked = {r.row: (r.score, reasons[r.row]) for r in found if r.row not in exact}
+        first = self._hits(exact, limit)
+        return [*first, *self._hits(ranked, limit - len(first))]
+
+    def lookup(self, name: str, sort: Sort, *, corpora: Sequence[str] = ()) -> list[Hit]:
+        """Return all passages of a pass, op, option or symbol, what defines it first."""
+        allowed = self._allowed(Query(corpora=tuple(corpora)))
+        return self._hits(self._exact([Named(name, sort)], allowed), None)
+
+    def near(self, name: str, sort: Sort) -> list[str]:
+        """Return known names like `name`."""
+        known = self.generation.shelf.names(sort)
+        inside = [n for n in known if name in n]
+        return (sorted(inside, key=len) + difflib.get_close_matches(name, known, NEAR_NAMES, 0.5))[:NEAR_NAMES]
+
+    def passage(self, id_: str) -> Passage | None:
+        """Return the passage of an id: of today's commit, or of an earlier one while its text is still here.
+
+        An id may name any lines inside one passage. Raises `BadInput` for what is no id.
+        """
+        found = _ID.match(id_)
+        if not found:
+            raise BadInput("search.not_an_id", id=id_)
+        shelf, corpus, path = self.generation.shelf, found["corpus"], found["path"]
+        first, last = int(found["first"]), int(found["last"] or found["first"])
+        commits = {m.name: m.commit for m in self.manifest.corpora}
+        if commits.get(corpus, "").startswith(found["commit"][:12]):
+            rows = [r for r in shelf.by_place(corpus, path, first, last) if _holds(r.passage, first, last)]
+            return rows[0].passage if rows else None
+        key = shelf.former_key(corpus, found["commit"][:12], path, first, last)
+        row = shelf.by_key(key) if key else None
+        return row.passage if row else None
+
+    def near_ids(self, id_: str) -> list[str]:
+        """Return ids of the same file near the lines that were asked."""
+        found = _ID.match(id_)
+        if not found:
+            return []
+        first = int(found["first"])
+        rows = self.generation.shelf.by_place(found["corpus"], found["path"], 1, 1 << 30)
+        rows.sort(key=lambda r: abs(r.passage.start_line - first))
+        return [r.passage.id for r in rows[:NEAR_NAMES]]
+
+    def check_citation(self, id_: str, sha256: str) -> Passage | Refused:
+        """Return the passage if the id opens and its text is the text that was cited."""
+        try:
+            passage = self.passage(id_)
+        except BadInput:
+            return Refused(id_, "not an id")
+        if passage is None:
+            return Refused(id_, "not in the index")
+        if passage.sha256 != sha256:
+            return Refused(id_, "text differs")
+        # The row's key was made from its text: a passage edited in the store no longer answers to its own key.
+        row = self.generation.shelf.by_key(passage.key)
+        return passage if row is not None and row.passage == passage else Refused(id_, "text differs")
+
+    def _vector(self, text: str) -> Scores:
+        return np.asarray(self.embedder.embed([text])[0], np.float32)
+
+    def _allowed(self, query: Query) -> npt.NDArray[np.bool_] | None:
+        """Return the mask of rows that the query's corpora and kinds let through, None for all."""
+        if not query.kinds and not query.corpora:
+            return None
+        columns = self.generation.columns
+        mask = np.ones(len(columns), np.bool_)
+        if query.corpora:
+            names = [m.name for m in self.manifest.corpora]
+            mask &= np.isin(columns["corpus"], [names.index(c) for c in query.corpora if c in names])
+        if query.kinds:
+            kinds = self.manifest.kinds
+            mask &= np.isin(columns["kind"], [kinds.index(k) for k in query.kinds if k in kinds])
+        return mask
+
+    def _exact(
+        self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None
+    ) -> dict[int, tuple[float, tuple[str, ...]]]:
+        """Return the rows of named things, with a value from 1 (defines it) down, best first."""
+        found: dict[int, tuple[float, tuple[str, ...]]] = {}
+        for thing in named:
+            for row, relation in self._rows_of(thing):
+                if allowed is None or allowed[row]:
+                    value = 1.0 - _RELATIONS.index(relation) / len(_RELATIONS)
+                    why = f"{relation} {thing.sort} {thing.name}"
+                    old = found.get(row, (0.0, ()))
+                    found[row] = (max(old[0], value), (*old[1], why))
+        return dict(sorted(found.items(), key=lambda item: -item[1][0]))
+
+    def _rows_of(self, thing: Named) -> list[tuple[int, Relation]]:
+        shelf = self.generation.shelf
+        if thing.sort == "file":
+            return [(row, "defines") for row in shelf.paths_ending(thing.name)]
+        return shelf.named(thing.name, thing.sort)  # type: ignore[arg-type]
+
+    def _hits(self, scored: dict[int, tuple[float, tuple[str, ...]]], limit: int | None) -> list[Hit]:
+        numbers = list(scored)[:limit] if limit is not None else list(scored)
+        rows = self.generation.shelf.rows(numbers)
+        return [Hit(r.passage, round(scored[r.row][0], 4), scored[r.row][1]) for r in rows]
+
+
+def _given(query: Query) -> list[Named]:
+    return [
+        *(Named(name, "pass") for name in query.passes),
+        *(Named(name, "op") for name in query.ops),
+        *(Named(name, "option") for name in query.options),
+    ]
+
+
+def _reasons(parts: tuple[tuple[str, float], ...], lifted: tuple[float, tuple[str, ...]] | None) -> tuple[str, ...]:
+    shown = tuple(f"{name} {value:.2f}" for name, value in parts)
+    return (*(lifted[1] if lifted else ()), *shown)
+
+
+def _holds(passage: Passage, first: int, last: int) -> bool:
+    return passage.start_line <= first and last <= passage.end_line
+
+
+def _shown(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items())) or "-"
