@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import re
 import signal
 import subprocess
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 
+from agent.toolchain.install import data_home
 from indexer.errors import StoreError, ToolchainError, TritonkbError
 from indexer.messages import Message, message
 
@@ -23,14 +27,37 @@ _log = logging.getLogger(__name__)
 
 # A gigabyte over a slow line; pip has its own time limit for each connection.
 INSTALL_SECONDS = 3600
+# `pip --python` (pip's changelog, 22.3).
+SERVES_OTHERS = (22, 3)
 # How much of what pip said is kept to tell why it failed.
 KEPT_LINES = 60
+# Making an environment, importing torch for the first time: a minute on a slow disk.
+STEP_SECONDS = 300
 
 _DISK = re.compile(r"No space left on device|Disk quota exceeded")
+_NO_WHEEL = re.compile(r"satisfies the requirement (\S+) \(from versions: none\)")
 _NETWORK = re.compile(
     r"NewConnectionError|NameResolutionError|ConnectTimeoutError|Temporary failure in name resolution|Network is "
     r"unreachable|ProxyError|SSLError|ReadTimeoutError|Connection refused|Connection broken"
 )
+
+
+def has_own_pip() -> bool:
+    """Tell whether our own environment has a pip that can serve another one (uv and some pipx set-ups have none)."""
+    try:
+        major, minor = metadata.version("pip").split(".")[:2]
+    except metadata.PackageNotFoundError:
+        return False
+    return (int(major), int(minor)) >= SERVES_OTHERS
+
+
+def make_environment(interpreter: Path, folder: Path) -> None:
+    """Make an empty virtual environment; without a pip of its own where ours can serve it (seconds faster).
+
+    Raises `ToolchainError` when `interpreter` cannot.
+    """
+    command = [str(interpreter), "-m", "venv", *(["--without-pip"] if has_own_pip() else []), str(folder)]
+    run_step(command)
 
 
 def install_requirements(
@@ -40,7 +67,8 @@ def install_requirements(
 
     Raises `StoreError` when the disk is full, else `ToolchainError` with the reason and the way out.
     """
-    command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python)] if has_own_pip() else [str(python), "-m", "pip"]
+    command = [*pip, "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     # Byte code is written at first import; for all of torch at once it would cost half of the time.
     command += ["--no-compile", *(["--extra-index-url", torch_index] if torch_index else []), *requirements]
     said: deque[str] = deque(maxlen=KEPT_LINES)
@@ -52,7 +80,21 @@ def install_requirements(
             if note is not None:
                 tell(note)
     if process.returncode:
-        raise _explain(python, list(said))
+        raise _explain(said)
+
+
+def run_step(command: list[str]) -> str:
+    """Run a step that is short, and give what it printed; raises `ToolchainError` with what it said last."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=STEP_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolchainError("toolchain.step_failed", command=" ".join(command), reason=error) from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+        if _DISK.search(done.stderr):
+            raise StoreError("toolchain.disk_full", folder=data_home())
+        raise ToolchainError("toolchain.step_failed", command=" ".join(command), reason=said[-1])
+    return done.stdout
 
 
 @contextmanager
@@ -88,11 +130,15 @@ def _progress(line: str) -> Message | None:
     return None
 
 
-def _explain(python: Path, said: Sequence[str]) -> TritonkbError:
+def _explain(said: Iterable[str]) -> TritonkbError:
+    said = list(said)
     text = "\n".join(said)
     if _DISK.search(text):
-        return StoreError("toolchain.disk_full", folder=python.parent.parent.parent)
+        return StoreError("toolchain.disk_full", folder=data_home())
     if _NETWORK.search(text):
         return ToolchainError("toolchain.no_network")
+    unknown = _NO_WHEEL.search(text)
+    if unknown:
+        return ToolchainError("toolchain.no_wheel", requirement=unknown[1], machine=platform.platform())
     errors = [line.removeprefix("ERROR: ") for line in said if line.startswith("ERROR: ")]
-    return ToolchainError("toolchain.pip_failed", reason=(errors or list(said) or ["?"])[0])
+    return ToolchainError("toolchain.pip_failed", reason=(errors or said or ["?"])[0])

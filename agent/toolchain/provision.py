@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from agent.toolchain.install import AscendInstall, Pins, inspect_environment, private_environment, read_pins
-from agent.toolchain.pip import install_requirements
+from agent.toolchain.pip import install_requirements, make_environment, run_step
 from agent.toolchain.pythons import find_python
 from indexer.errors import ToolchainError
 from indexer.messages import Message, message
@@ -103,7 +102,7 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
     folder = _folder_of_environments(link) / f"{int(time.time())}-{os.getpid()}"
     try:
         tell(message("toolchain.making", folder=link))
-        _run([str(interpreter), "-m", "venv", str(folder)])
+        make_environment(interpreter, folder)
         install_requirements(folder / "bin" / "python", pins.requirements, torch_index, tell)
         tell(message("toolchain.verifying"))
         installed = _verify(folder, pins)
@@ -119,29 +118,19 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
 
 def _verify(folder: Path, pins: Pins) -> Installed:
     install = inspect_environment(folder / "bin" / "python")
-    _run([str(install.python), "-c", "import triton, torch, numpy, pybind11; import triton.backends.ascend.compiler"])
-    _run([str(install.adapter), "--version"])
-    version = _run([str(install.python), "-c", "import platform; print(platform.python_version())"]).strip()
+    run_step(
+        [str(install.python), "-c", "import triton, torch, numpy, pybind11; import triton.backends.ascend.compiler"]
+    )
+    run_step([str(install.adapter), "--version"])
+    version = run_step([str(install.python), "-c", "import platform; print(platform.python_version())"]).strip()
     return Installed(version, pins.requirements, read_versions(install.site), read_commits(install))
 
 
 def _commit_of(tool: Path) -> str:
-    answer = _VERSION_LINE.search(_run([str(tool), "--version"]))
+    answer = _VERSION_LINE.search(run_step([str(tool), "--version"]))
     if answer is None:
         raise ToolchainError("toolchain.no_version", tool=tool)
     return answer["commit"]
-
-
-def _run(command: list[str]) -> str:
-    """Run a step that is short; raises `ToolchainError` with what it said last."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ToolchainError("toolchain.step_failed", command=" ".join(command), reason=error) from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
-        raise ToolchainError("toolchain.step_failed", command=" ".join(command), reason=said[-1])
-    return done.stdout
 
 
 def _locked(link: Path, tell: Tell) -> FileLock:

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agent.toolchain.pip import has_own_pip
 from indexer.errors import BadInput, ToolchainError
 
-# Prints the version where the interpreter can make a virtual environment with pip in it, else fails.
-_ASK_VERSION = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+# Prints the version where the interpreter can make virtual environments, else fails. Debian splits `ensurepip` off,
+# which is only needed where our own environment has no pip to serve the new one.
+_ASK_VERSION = "import sys, venv{}; print('%d.%d' % sys.version_info[:2])"
 # Fetching a Python (30 MB) or Debian packages over a slow line.
 FETCH_SECONDS = 900
 
@@ -75,8 +77,9 @@ def _succeeds(command: Sequence[str]) -> bool:
 
 
 def _version_of(candidate: str) -> str | None:
+    question = _ASK_VERSION.format("" if has_own_pip() else ", ensurepip")
     try:
-        done = subprocess.run([candidate, "-c", _ASK_VERSION], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run([candidate, "-c", question], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() or None

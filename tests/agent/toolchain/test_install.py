@@ -1,0 +1,252 @@
+"""The private environment: made whole or not at all, found fast, and honest about what went wrong."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from agent.toolchain.install import find_ascend, inspect_environment, private_environment, read_pins
+from agent.toolchain.pip import install_requirements, make_environment
+from agent.toolchain.provision import install_ascend, read_commits, read_installed, read_versions, remove_ascend
+from agent.toolchain.pythons import find_python
+from indexer.errors import BadInput, ToolchainError
+from indexer.messages import Message
+
+SCRIPT = Path(sysconfig.get_path("scripts")) / "tritonkb"
+NO_INDEX = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_RETRIES": "0", "PIP_NO_CACHE_DIR": "1"}
+
+
+@pytest.fixture(autouse=True)
+def _own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TRITONKB_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TRITONKB_TOOLCHAIN_PYTHON", raising=False)
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an empty virtual environment."""
+    folder = tmp_path_factory.mktemp("venv") / "environment"
+    make_environment(Path(sys.executable), folder)
+    return folder / "bin" / "python"
+
+
+def _old_environment() -> Path:
+    """Leave what an earlier release installed: complete in form, with other requirements."""
+    link = private_environment()
+    folder = link.with_name("ascend.d") / "old"
+    site = folder / f"lib/python3.{sys.version_info.minor}/site-packages"
+    for tool in ("triton/backends/ascend/triton-adapter-opt", "ascendnpuir/bin/bishengir-compile"):
+        (site / tool).parent.mkdir(parents=True)
+        (site / tool).touch()
+    (folder / "bin").mkdir()
+    (folder / "bin/python").touch()
+    (folder / "pyvenv.cfg").touch()
+    record = {"python": "3.11.0", "requirements": ["triton-ascend==3.1.0"], "versions": {}, "commits": {}}
+    (folder / "tritonkb.json").write_text(json.dumps(record))
+    link.symlink_to(folder.relative_to(link.parent))
+    return folder
+
+
+def _wheel(folder: Path, name: str, content: bytes = b"") -> None:
+    """Write the smallest wheel that pip takes."""
+    info = f"{name}-1.0.dist-info"
+    files = {
+        f"{name}/__init__.py": content,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = ""
+    for path, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        record += f"{path},sha256={digest},{len(data)}\n"
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+        for path, data in files.items():
+            archive.writestr(path, data)
+        archive.writestr(f"{info}/RECORD", record + f"{info}/RECORD,,\n")
+
+
+def test_a_missing_toolchain_tells_the_command_that_installs_it() -> None:
+    with pytest.raises(ToolchainError, match="tritonkb toolchain install ascend"):
+        find_ascend()
+
+
+def test_an_environment_without_the_compilers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match="lacks triton-ascend"):
+        inspect_environment(Path(sys.executable))
+
+
+def test_the_private_environment_is_found_without_starting_a_process() -> None:
+    _old_environment()
+    assert find_ascend().python == private_environment() / "bin" / "python"
+
+
+def test_the_environment_the_user_names_wins_over_the_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    _old_environment()
+    monkeypatch.setenv("TRITONKB_TOOLCHAIN_PYTHON", "/nowhere/python")
+    with pytest.raises(ToolchainError, match="/nowhere/python"):
+        find_ascend()
+
+
+def test_a_failed_install_leaves_the_old_environment_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = _old_environment()
+    for name, value in {**NO_INDEX, "PIP_NO_INDEX": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ToolchainError, match="no wheel of triton-ascend"):
+        install_ascend(lambda _note: None)
+    assert private_environment().resolve() == old
+    assert list(old.parent.iterdir()) == [old]
+
+
+def test_no_network_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**NO_INDEX, "PIP_RETRIES": "1", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ToolchainError, match="cannot reach its package index"):
+        install_ascend(lambda _note: None)
+    assert not private_environment().exists()
+
+
+def test_a_killed_install_leaves_the_old_environment_and_the_next_one_sweeps(tmp_path: Path) -> None:
+    old = _old_environment()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        environment = {**os.environ, **NO_INDEX, "PIP_INDEX_URL": url}
+        process = subprocess.Popen([SCRIPT, "toolchain", "install"], env=environment, stderr=subprocess.PIPE)
+        silent.settimeout(60)
+        silent.accept()  # pip is asking: the new environment stands half-made
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=30)
+    assert private_environment().resolve() == old
+    assert len(list(old.parent.iterdir())) == 2
+    remove_ascend(lambda _note: None)
+    assert not private_environment().exists()
+    assert list(old.parent.iterdir()) == []
+
+
+def test_an_interrupted_install_takes_pip_with_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        environment = {**os.environ, **NO_INDEX, "PIP_INDEX_URL": url}
+        process = subprocess.Popen([SCRIPT, "toolchain", "install"], env=environment, stderr=subprocess.PIPE)
+        silent.settimeout(60)
+        connection, _ = silent.accept()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        connection.settimeout(10)
+        while connection.recv(4096):  # ends when pip's end of the connection is closed
+            pass
+    assert process.returncode == 130
+    assert b"run the same command again" in said
+    assert list((tmp_path / "home/toolchain/ascend.d").iterdir()) == []
+
+
+def test_two_installs_at_once_wait_for_each_other() -> None:
+    private_environment().parent.mkdir(parents=True)
+    with FileLock(private_environment().parent / "ascend.lock"):
+        process = subprocess.Popen([SCRIPT, "toolchain", "remove"], stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        assert "waiting for it" in process.stderr.readline()
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_a_full_disk_exits_3_and_says_what_to_free(tmp_path: Path) -> None:
+    if not shutil.which("bwrap"):
+        pytest.skip("needs bubblewrap to make a small disk")
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    _wheel(wheels, "large", os.urandom(3_000_000))
+    code = (
+        "from pathlib import Path; from agent.toolchain.pip import install_requirements, make_environment\n"
+        "from indexer.errors import TritonkbError\n"
+        "import sys; make_environment(Path(sys.executable), Path('/mnt/e'))\n"
+        "try: install_requirements(Path('/mnt/e/bin/python'), ['large'], None, lambda note: None)\n"
+        "except TritonkbError as error: print(error.exit_code, error)"
+    )
+    environment = {**os.environ, **NO_INDEX, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    small = ["--size", "1000000", "--tmpfs", "/mnt"]
+    command = ["bwrap", "--dev-bind", "/", "/", *small, sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("3 the disk is full"), done.stdout + done.stderr
+
+
+def test_requirements_come_from_the_index_the_user_configured(
+    python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _wheel(tmp_path, "mirrored")
+    for name, value in {**NO_INDEX, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    told: list[Message] = []
+    install_requirements(python, ["mirrored==1.0"], None, told.append)
+    site = next(python.parent.parent.glob("lib/python3.*/site-packages"))
+    assert read_versions(site)["mirrored"] == "1.0"
+    assert [note.key for note in told] == ["toolchain.unpacking"]
+
+
+def test_a_python_that_the_wheels_do_not_exist_for_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"need 3\.1"):
+        find_python(("3.1",), Path(sys.executable))
+
+
+def test_our_own_python_is_taken_when_it_fits() -> None:
+    version = f"3.{sys.version_info.minor}"
+    assert find_python((version,)) == Path(sys.executable)
+
+
+def test_without_a_fitting_python_the_error_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolchainError, match=r"uv python install 3\.1"):
+        find_python(("3.1",))
+
+
+def test_a_toolchain_of_another_name_is_bad_input() -> None:
+    done = subprocess.run([SCRIPT, "toolchain", "install", "abacus"], capture_output=True, text=True, check=False)
+    assert done.returncode == BadInput.exit_code
+    assert "abacus" in done.stderr
+
+
+def test_the_pins_name_exact_versions() -> None:
+    assert all("==" in requirement for requirement in read_pins().requirements)
+    assert all(len(commit) == 40 for commit in read_pins().commits.values())
+
+
+@pytest.mark.toolchain
+class TestInstalled:
+    """Against the toolchain of this machine: the private one of the user, or the one that is named."""
+
+    @pytest.fixture(autouse=True)
+    def _users_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.undo()
+
+    def test_the_compilers_name_the_pinned_commits(self) -> None:
+        commits = read_commits(find_ascend())
+        assert all(read_pins().commits[name].startswith(commit) for name, commit in commits.items())
+
+    def test_a_second_install_says_at_once_that_it_is_there(self) -> None:
+        if read_installed(private_environment()) is None:
+            pytest.skip("no private environment here, only one that TRITONKB_TOOLCHAIN_PYTHON names")
+        began = time.perf_counter()
+        done = subprocess.run([SCRIPT, "toolchain", "install", "--json"], capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)["installed_now"] is False
+        assert time.perf_counter() - began < 3  # under 1 s on an idle machine
+
+    def test_list_shows_versions_and_commits(self) -> None:
+        done = subprocess.run([SCRIPT, "toolchain", "list", "--json"], capture_output=True, text=True, check=True)
+        row = json.loads(done.stdout)["toolchains"][0]
+        assert row["versions"]["triton-ascend"] == "3.2.0"
+        assert read_pins().commits["ascendnpu-ir"].startswith(row["commits"]["ascendnpu-ir"])
