@@ -153,7 +153,7 @@ class Worker:
             "TRITON_CACHE_DIR": "/scratch/triton",
             "TRITONKB_JOB_FOLDER": "/scratch/job",
             # Children share two cores with whatever else runs; one job needs no more.
-            "OMP_NUM_THREADS": "2",
+            "OMP_NUM_THREADS": "1",
             **({"TRITON_INTERPRET": "1"} if self.interpreter else {}),
         }
         readable = (WORKER_FOLDER, *python_folders(self.install), *self.policy.readable)

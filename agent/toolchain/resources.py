@@ -57,10 +57,10 @@ def read_memory_record(folder: Path, user_file: str) -> tuple[BufferPlan, ...]:
                 place = places.resolve(location[4 : closing(location, 3) - 1]) if location.startswith("loc(") else None
                 offsets = entry["offset"] or [0]
                 line = place.line if place else None
-                kind = entry["buffer"].rpartition(" loc(")[0].rpartition("-> ")[2]
-                buffers.append(
-                    BufferPlan(record["scope"], entry["extent"] // 8, min(offsets), len(offsets), line, kind)
-                )
+                kind = entry["buffer"].partition(" loc(")[0].rpartition("-> ")[2]
+                space = record["scope"]
+                size = _aligned(entry["extent"] // 8, space)
+                buffers.append(BufferPlan(space, size, max(offsets), len(offsets), line, kind))
     return tuple(buffers)
 
 
@@ -81,7 +81,7 @@ def sum_up(buffers: tuple[BufferPlan, ...] | None, limits: Mapping[str, int]) ->
     def peak(space: str) -> int | None:
         if buffers is None:
             return None
-        return max((_end(b) for b in buffers if b.space == space), default=0)
+        return max((b.offset_bytes + b.bytes for b in buffers if b.space == space), default=0)
 
     return Resources(
         ub_bytes=peak("ub"), ub_limit_bytes=limits["ub"], l1_bytes=peak("cbuf"), l1_limit_bytes=limits["cbuf"],
@@ -115,9 +115,9 @@ def _width(element: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _end(buffer: BufferPlan) -> int:
-    """Return where the last copy ends; `copies` lie behind each other where `offset_bytes` is the highest."""
-    return buffer.offset_bytes + buffer.bytes
+def _aligned(size: int, space: str) -> int:
+    align = _ALIGN_BYTES[space]
+    return -(-size // align) * align
 
 
 def _buffers(functions: Mapping[str, IrOp], name: str) -> Iterator[BufferPlan]:
@@ -140,7 +140,6 @@ def _buffer(op: IrOp, constants: Mapping[str, int]) -> BufferPlan | None:
     size = memref_bytes(kind)
     if not space or size is None:
         return None
-    align = _ALIGN_BYTES[space[1]]
     line = op.place.line if op.place else None
     offsets = [constants[v.name] for v in op.operands if v.type == "i64" and v.name in constants] or [0]
-    return BufferPlan(space[1], -(-size // align) * align, max(offsets), len(offsets), line, kind)
+    return BufferPlan(space[1], _aligned(size, space[1]), max(offsets), len(offsets), line, kind)

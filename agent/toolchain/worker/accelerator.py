@@ -123,6 +123,7 @@ def install_modules(device: Device) -> None:
     package.__path__ = []
     package.__getattr__ = lambda name: Anything()  # noqa: ARG005 - PEP 562
     sys.modules["torch_npu"] = package
+    sys.modules["torch_npu.npu"] = npu
     for name in ("contrib", "profiler", "testing"):
         sys.modules[f"torch_npu.{name}"] = Anything()
     with contextlib.suppress(RuntimeError):  # registered already, in this process

@@ -9,7 +9,7 @@ from typing import Any
 import forms
 from forms import Host, guard
 from hosting import Stage
-from launches import Call, explicit_call
+from launches import Call, describe_arguments, explicit_call
 from lowering import lower
 from recorder import Recorder
 from rejection import Rejection
@@ -75,30 +75,32 @@ def _call_host(host: Host) -> None:
 
 
 def _record_constants(host: Host, recorder: Recorder) -> None:
-    """Form 4: SIG names the types and wins over what the host's own call would infer; `run` gives grid and values."""
-    made: list[Call] = []
+    """Form 4: `run` gives grid and values; without it the file's GRID and CONSTS have to do."""
+    name_types(host, recorder)
     if host.get("run") and host.get("make_inputs"):
-        recorder.on_call = made.append
         inputs = forms.make_inputs(host, 0, 0)
         guard(lambda: host.namespace["run"](*inputs), host.path)
-        recorder.on_call = None
-    kernel = _kernel_of(host.get("KERNEL"))
-    signature, constants = dict(host.namespace["SIG"]), dict(host.get("CONSTS") or {})
-    call = _explicit(recorder, kernel, signature, constants)
-    for other in made:
-        if other.fn is kernel:
-            call.grid, call.count = other.grid, len([m for m in made if m.fn is kernel])
-            call.shapes = _retype(other.shapes, signature)
-            break
     else:
+        kernel = _kernel_of(host.get("KERNEL"))
+        call = _explicit(recorder, kernel, dict(host.namespace["SIG"]), dict(host.get("CONSTS") or {}))
         call.grid = _fixed_grid(host.get("GRID"))
-    rest = [c for c in recorder.calls.values() if c.fn is not kernel]
-    recorder.calls = {c.identity(): c for c in [call, *rest]}
-    recorder.kernels[kernel.__name__] = None
+        recorder.add(call)
 
 
-def _retype(shapes: list[dict[str, Any]], signature: dict[str, str]) -> list[dict[str, Any]]:
-    return [{**shape, "dtype": signature[shape["name"]]} for shape in shapes if shape["name"] in signature]
+def name_types(host: Host, recorder: Recorder) -> None:
+    """Let form 4's SIG win over the types and the specialisation that a call would infer."""
+    kernel, signature = _kernel_of(host.get("KERNEL")), dict(host.namespace["SIG"])
+
+    def rebind(call: Call) -> Call:
+        if call.fn is not kernel:
+            return call
+        constants = {name: value for name, value in call.bound.items() if name not in signature}
+        named = _explicit(recorder, kernel, signature, constants)
+        named.grid, named.bound = call.grid, call.bound
+        named.shapes = describe_arguments(named)
+        return named
+
+    recorder.rebind = rebind
 
 
 def _record_bare(host: Host, recorder: Recorder) -> None:
@@ -121,8 +123,7 @@ def _record_bare(host: Host, recorder: Recorder) -> None:
         raise Rejection("bad_constexpr", name=unknown[0], names=", ".join(kernel.arg_names))
     call = _explicit(recorder, kernel, signature, dict(host.entry.constexprs))
     call.grid = _fixed_grid(host.entry.grid or [1])
-    recorder.calls = {call.identity(): call}
-    recorder.kernels[kernel.__name__] = None
+    recorder.add(call)
 
 
 def _is_type(kind: str) -> bool:

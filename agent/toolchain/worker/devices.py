@@ -55,6 +55,11 @@ class Unanswerable(RuntimeError):
     """The host reads values that nobody computed."""
 
 
+def unanswerable(func: Any) -> Unanswerable:
+    """Say why `func` has no answer."""
+    return Unanswerable(f"{func.__name__}() needs values, and these tensors are too large to compute without a device")
+
+
 class HostMode(TorchFunctionMode):
     """Run host code on the CPU (`tensors="real"`) or on meta tensors; see the module.
 
@@ -69,7 +74,7 @@ class HostMode(TorchFunctionMode):
         self.poison, self.limited, self.on_read = poison, limited, on_read
         self.claimed = torch.device(claimed)
         self.bytes = 0
-        self.start = time.monotonic()
+        self.start = time.process_time()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Intercept one torch call."""
@@ -82,10 +87,18 @@ class HostMode(TorchFunctionMode):
             self._check_size(func, args, kwargs)
         if func in _READS:
             return self._read(func, args, kwargs)
-        result = func(*args, **kwargs)
+        result = self._compute(func, args, kwargs)
         if func in _UNDEFINED:
             self._fill(result)
         return self._settle(result)
+
+    def _compute(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        try:
+            return func(*args, **kwargs)
+        except NotImplementedError as error:
+            if self.meta:
+                raise unanswerable(func) from error
+            raise
 
     def _answer_device(self, func: Any, args: Any) -> tuple[Any] | None:
         if func in _IS_DEVICE:
@@ -107,7 +120,7 @@ class HostMode(TorchFunctionMode):
         return tuple(self.device if _is_device(arg, with_names=names) else arg for arg in args)
 
     def _check_size(self, func: Any, args: Any, kwargs: dict[str, Any]) -> None:
-        if time.monotonic() - self.start > REAL_SECONDS:
+        if time.process_time() - self.start > REAL_SECONDS:
             raise NeedsMeta
         if func in _device_constructors():
             size = kwargs.get("size", args if func in _SIZED else args[:1] or ())
@@ -130,7 +143,7 @@ class HostMode(TorchFunctionMode):
         if not self.meta:
             return func(*args, **kwargs)
         if _READS[func] is None:
-            raise Unanswerable(f"{func.__name__}() needs values, and these tensors are too large to compute for real")
+            raise unanswerable(func)
         return _READS[func]
 
     def _fill(self, result: torch.Tensor) -> None:

@@ -112,7 +112,7 @@ def bind(fn: JITFunction, backend: Any, target_options: dict[str, Any], args: An
     signature, constants, attrs = specialise(fn, backend, bound, spec)
     given = {name: value for name, value in excess.items() if name not in _NOT_OPTIONS}
     actual = {name: value.tensor if isinstance(value, Pointer) else value for name, value in bound.items()}
-    return Call(
+    call = Call(
         fn=fn,
         signature=signature,
         constants=constants,
@@ -122,8 +122,14 @@ def bind(fn: JITFunction, backend: Any, target_options: dict[str, Any], args: An
         grid=resolve_grid(grid, actual),
         bound=actual,
         key=artefact_key(fn, signature, constants, attrs, given),
-        shapes=[_shape(name, signature[name], actual[name]) for name in signature if name not in constants],
     )
+    call.shapes = describe_arguments(call)
+    return call
+
+
+def describe_arguments(call: Call) -> list[dict[str, Any]]:
+    """Describe the run-time arguments: shapes and strides of tensors, values of scalars."""
+    return [_shape(name, call.signature[name], call.bound[name]) for name in call.run_time_names]
 
 
 def specialise(fn: JITFunction, backend: Any, bound: dict[str, Any], spec: Any) -> tuple[dict[str, str], Any, Any]:
@@ -211,7 +217,6 @@ def explicit_call(
         grid=(1, 1, 1),
         bound={},
         key=artefact_key(fn, signature, constants, attrs, {}),
-        count=1,
     )
 
 

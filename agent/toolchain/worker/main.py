@@ -7,7 +7,9 @@ hangs, dies, floods or eats memory is killed with all it started, and the answer
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import resource
 import select
 import shutil
 import signal
@@ -33,6 +35,8 @@ def main() -> None:
     requests, answers = _take_protocol()
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
     frames.write_frame(answers, {"status": "ready", "python": sys.version.split()[0], "versions": jobs.versions()})
+    gc.collect()
+    gc.freeze()  # a child that collected what it inherited would copy all of it
     while True:
         try:
             header, blobs = frames.read_frame(requests)
@@ -41,6 +45,7 @@ def main() -> None:
         answer, out = _serve(header, blobs, job_folder, alone)
         if answer["status"] == "needs_meta":
             jobs.warm_meta()
+            gc.freeze()
             answer, out = _serve({**header, "tensors": "meta"}, blobs, job_folder, alone)
         frames.write_frame(answers, answer, out)
 
@@ -60,7 +65,7 @@ def _serve(header: dict[str, Any], blobs: list[bytes], folder: Path, alone: bool
     folder.mkdir(parents=True, exist_ok=True)
     answer_read, answer_write = os.pipe()
     output_read, output_write = os.pipe()
-    start = time.monotonic()
+    start, spent = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     child = os.fork()
     if child == 0:
         _run_child(header, blobs, folder, answer_write, output_write)
@@ -77,6 +82,7 @@ def _serve(header: dict[str, Any], blobs: list[bytes], folder: Path, alone: bool
     answer, out = verdict
     answer["output"] = watch.output.decode(errors="replace")
     answer["seconds"] = time.monotonic() - start
+    answer["cpu_seconds"] = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - spent
     return answer, out
 
 
@@ -201,8 +207,8 @@ def _kill(child: int, alone: bool) -> None:
                 with contextlib.suppress(OSError):
                     os.kill(int(entry), signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, 0)[0]:
-            pass
+        while True:
+            os.waitpid(-1, 0)
 
 
 if __name__ == "__main__":

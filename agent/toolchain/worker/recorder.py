@@ -48,6 +48,7 @@ class Recorder:
         self.values_read = False
         self.launched = False
         self.kernels: dict[str, None] = {}
+        self.rebind: Callable[[Call], Call] = lambda call: call
         self.on_call: Callable[[Call], None] | None = None
         self.choose: Callable[[Call], bool] | None = None
         self._group = ""
@@ -75,7 +76,10 @@ class Recorder:
     def record(self, fn: JITFunction, args: Any, grid: Any, kwargs: dict[str, Any]) -> None:
         """Record one call; the same call again only counts."""
         backend = make_backend(driver.active.get_current_target())
-        call = bind(fn, backend, self.target_options, args, grid, kwargs)
+        self.add(self.rebind(bind(fn, backend, self.target_options, args, grid, kwargs)))
+
+    def add(self, call: Call) -> None:
+        """Keep a bound call, and run it where there is someone to run it."""
         if self.choose is not None and self._tuning is not None:
             self._peeked = call
             return
@@ -87,7 +91,7 @@ class Recorder:
         if len(self.calls) > LAUNCH_LIMIT:
             raise TooManyLaunches
         self.launched = True
-        self.kernels[fn.__name__] = None
+        self.kernels[call.fn.__name__] = None
         if self.on_call is not None and not self._group:
             self.on_call(call)
 
