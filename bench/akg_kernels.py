@@ -1,0 +1,64 @@
+"""Make a folder of kernel files from a checkout of mindspore-ai/akg, whose timings of these kernels are published.
+
+    python bench/akg_kernels.py GIT_DIR OUT_DIR [--commit 6ec75bd]
+
+Each file is the project's kernel with `get_inputs` of its benchmark task put at the end, in torch and in float32: the
+published report does not say the type, and float32 fits its throughput. Nothing of it is kept in this repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+KERNELS = "akg_agents/database/local/ascend910b4/triton_ascend"
+TASKS = "akg_agents/benchmark/kernelbench/numpy"
+
+
+def main() -> None:
+    """Write one file for each kernel that has a benchmark task."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("git_dir", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--commit", default="6ec75bd")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    listed = _git(given.git_dir, "ls-tree", "--name-only", given.commit, f"{KERNELS}/").split()
+    tasks = set(_git(given.git_dir, "ls-tree", "--name-only", given.commit, f"{TASKS}/").split())
+    written = 0
+    for path in listed:
+        name = Path(path).stem
+        task = f"{TASKS}/{name.lower()}"
+        if task not in tasks:
+            continue
+        kernel = _git(given.git_dir, "show", f"{given.commit}:{path}")
+        inputs = _git(given.git_dir, "show", f"{given.commit}:{task}/{name.lower()}_numpy.py")
+        (given.out / f"{name}.py").write_text(f"{kernel}\n\n\n{to_torch(inputs)}\n", encoding="utf-8")
+        written += 1
+    print(f"{written} kernel files in {given.out}")
+
+
+def to_torch(task: str) -> str:
+    """Keep a task's sizes and `get_inputs`, with torch's random tensors in the place of numpy's."""
+    kept = [
+        node
+        for node in ast.parse(task).body
+        if isinstance(node, ast.Assign) or (isinstance(node, ast.FunctionDef) and node.name == "get_inputs")
+    ]
+    text = "\n\n".join(ast.unparse(node) for node in kept)
+    text = re.sub(r"\.astype\(np\.float16\)", "", text)
+    return (
+        text.replace("np.random.rand", "torch.rand").replace("np.random.randn", "torch.randn").replace("np.", "torch.")
+    )
+
+
+def _git(git_dir: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(git_dir), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+if __name__ == "__main__":
+    main()
