@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.capture import CapturedLaunch, capture
-from agent.perf.model import predict, sum_costs
+from agent.perf.predict import predict, sum_costs
 from agent.records import Cost, KernelSource
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.ascend import compile_ttir
@@ -75,7 +75,7 @@ def measure(kernels: Path, timings: Path, target: Target, *, cold: bool) -> Iter
                 print(f"{entry['kernel']}: {error}")
 
 
-def predict_file(
+def predict_file(  # noqa: PLR0913 - a script's one step
     worker: Worker, install: AscendInstall, file: Path, target: Target, scratch: Path, measured: float, *, cold: bool
 ) -> Row:
     """Capture, compile and predict all launches of one file; raises `ValueError` when none compiles."""

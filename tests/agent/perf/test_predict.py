@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.perf.constants import Constants, load_constants
 from agent.perf.events import Cube, Register, Scalar, Sync, Transfer
 from agent.perf.launch import busiest_core, follow_launch
-from agent.perf.model import predict, sum_costs
+from agent.perf.predict import predict, sum_costs
 from agent.perf.pricing import Pricing
 from agent.records import Compilation, Cost, Launch
 from agent.toolchain.targets import find_target
