@@ -1,7 +1,8 @@
-"""A kernel file -> its launches as the host makes them, each with TTIR, without a device and without running a kernel."""
+"""A kernel file -> its launches as the host makes them, each with TTIR; no device, and no kernel runs."""
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,10 @@ from typing import Any, Literal
 from agent.records import Argument, Diagnostic, KernelSource, Launch, ScalarArgument, TensorArgument
 from agent.toolchain.client import Worker
 from agent.toolchain.targets import find_target
+from indexer.errors import BadInput
 
+# A host with more Python beside it than this belongs in an environment.
+COMPANION_LIMIT_BYTES = 8 << 20
 Form = Literal["functions", "model", "script", "constants", "bare"]
 # One model of each compiler, for callers that name only the compiler.
 _MODEL = {"a3": "ascend910b3", "a5": "ascend950"}
@@ -70,7 +74,7 @@ def capture(worker: Worker, source: KernelSource, target_arch: str) -> Capture:
 def job_of(source: KernelSource, target_arch: str) -> tuple[dict[str, Any], list[bytes]]:
     """Give the fields of a job on `source`, and its blobs: the modules beside the file that it imports."""
     target = find_target(_MODEL.get(target_arch, target_arch))
-    entry = source.entry
+    entry, companions = source.entry, find_companions(source)
     return {
         "name": source.path.name,
         "path": str(source.path),
@@ -85,7 +89,46 @@ def job_of(source: KernelSource, target_arch: str) -> tuple[dict[str, Any], list
             "constexprs": dict(entry.constexprs),
             "grid": None if entry.grid is None else list(entry.grid),
         },
-    }, []
+        "companions": {name: i for i, name in enumerate(companions)},
+    }, list(companions.values())
+
+
+def find_companions(source: KernelSource) -> dict[str, bytes]:
+    """Read the modules beside the file that it imports, and those that they import: relative path -> content.
+
+    Only plain modules and packages of the same folder count, and 8 MiB in all; the text is parsed, never run.
+    """
+    folder = source.path.absolute().parent
+    found: dict[str, bytes] = {}
+    texts = [source.text]
+    while texts:
+        for name in _imported(texts.pop()):
+            for path in _files_of(folder, name):
+                key = path.relative_to(folder).as_posix()
+                if key in found or path == source.path.absolute():
+                    continue
+                found[key] = path.read_bytes()
+                texts.append(found[key].decode(errors="replace"))
+        if sum(map(len, found.values())) > COMPANION_LIMIT_BYTES:
+            raise BadInput("capture.companions", path=source.path, mebibytes=COMPANION_LIMIT_BYTES >> 20)
+    return found
+
+
+def _imported(text: str) -> set[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return set()  # the worker says what is wrong with it
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.partition(".")[0] for name in names}
+
+
+def _files_of(folder: Path, name: str) -> list[Path]:
+    module, package = folder / f"{name}.py", folder / name / "__init__.py"
+    if package.is_file():
+        return sorted(package.parent.rglob("*.py"))
+    return [module] if module.is_file() else []
 
 
 def read_launch(item: dict[str, Any], path: Path, printed_file: str) -> CapturedLaunch:
@@ -93,7 +136,7 @@ def read_launch(item: dict[str, Any], path: Path, printed_file: str) -> Captured
     said = item.get("diagnostic")
     launch = Launch(
         kernel=item["kernel"],
-        file=path if item["file"] == printed_file else Path(item["file"]),
+        file=_user_file(item["file"], path, printed_file),
         line=item["line"],
         signature=item["signature"],
         constexprs=item["constexprs"],
@@ -107,6 +150,14 @@ def read_launch(item: dict[str, Any], path: Path, printed_file: str) -> Captured
     )
     diagnostic = None if said is None else Diagnostic("error", said["message"], said["line"] or None, "ttir")
     return CapturedLaunch(launch, item.get("ttir"), diagnostic)
+
+
+def _user_file(file: str, path: Path, printed_file: str) -> Path:
+    """Give the user's name of a file that the worker saw: the kernel file, or a module beside it."""
+    folder = Path(printed_file).parent
+    if file == printed_file or not Path(file).is_relative_to(folder):
+        return path if file == printed_file else Path(file)
+    return path.parent / Path(file).relative_to(folder)
 
 
 def _read_argument(item: dict[str, Any]) -> Argument:

@@ -54,6 +54,7 @@ class LibrariesMissing:
     """The host launched what no library was given for: compile these, then execute again."""
 
     launches: tuple[CapturedLaunch, ...]
+    printed_file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,7 @@ class Referred:
     upcast: bool
 
 
-def make_inputs(
-    worker: Worker, source: KernelSource, target: str, *, seed: int = 0, shape_index: int = 0
-) -> Inputs:
+def make_inputs(worker: Worker, source: KernelSource, target: str, *, seed: int = 0, shape_index: int = 0) -> Inputs:
     """Call the file's own `make_inputs` (or `get_inputs`); pass the original file, which a candidate cannot change.
 
     Raises `BadInput` when the file makes no inputs or raises.
@@ -89,9 +88,9 @@ def execute(
     places = {key: len(blobs) + i for i, key in enumerate(libraries)}
     compiled = [path.read_bytes() for path in libraries.values()]
     reply = worker.request("execute", {**fields, "libraries": places}, [*blobs, *compiled])
-    read = [read_launch(item, source.path, "") for item in reply.fields["launches"]]
+    read = [read_launch(item, source.path, reply.fields["printed_file"]) for item in reply.fields["launches"]]
     if reply.status == "missing":
-        return LibrariesMissing(tuple(read))
+        return LibrariesMissing(tuple(read), reply.fields["printed_file"])
     changed = {int(i): decode(tree, reply.blobs) for i, tree in reply.fields["changed"].items()}
     return Executed(
         outputs=decode(reply.fields["outputs"], reply.blobs),

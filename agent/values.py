@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from indexer.errors import ToolchainError
 from numpy.typing import NDArray
+
+from indexer.errors import ToolchainError
 
 # torch's names -> numpy's; what numpy lacks is read as raw bits of the same width.
 _NUMPY = {
@@ -54,7 +55,9 @@ def _decode_float8(bits: NDArray[Any], exponent_bits: int) -> NDArray[np.float64
     exponent = (codes >> mantissa_bits) & ((1 << exponent_bits) - 1)
     fraction = (codes & ((1 << mantissa_bits) - 1)) / (1 << mantissa_bits)
     table = np.where(
-        exponent == 0, sign * fraction * 2.0 ** (1 - bias), sign * (1 + fraction) * 2.0 ** (exponent.astype(float) - bias)
+        exponent == 0,
+        sign * fraction * 2.0 ** (1 - bias),
+        sign * (1 + fraction) * 2.0 ** (exponent.astype(float) - bias),
     )
     if exponent_bits == 5:
         special = exponent == 31

@@ -14,11 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from indexer.errors import BadInput, SandboxError, ToolchainError
-
 from agent.sandbox import SandboxPolicy, Wrapped, kill_group, start_wrapped, wrap
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.worker import frames
+from indexer.errors import BadInput, SandboxError, ToolchainError
 
 WORKER_FOLDER = Path(__file__).parent / "worker"
 # A cold start reads torch from disk (3 s warm, measured); a loaded machine may take far longer.

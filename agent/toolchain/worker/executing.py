@@ -56,13 +56,15 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
             if not ran.missing:
                 raise
     if ran.missing:
-        return {"status": "missing", "launches": lower_calls(ran.missing, str(stage.path))}, []
+        launches = lower_calls(ran.missing, str(stage.path))
+        return {"status": "missing", "launches": launches, "printed_file": str(stage.path)}, []
     encoder = Encoder()
     answer = {
         "status": "ok",
         "outputs": encoder.encode(tuple(ran.seen) if host.form == forms.SCRIPT and outputs is None else outputs),
         "changed": _changed(inputs, before, encoder),
         "launches": ran.report(),
+        "printed_file": str(stage.path),
     }
     return answer, encoder.blobs
 

@@ -97,7 +97,7 @@ def guard(action: Callable[[], Any], path: str) -> Any:
         if error.code not in (None, 0):
             raise host_raised(error, path) from error
         return None
-    except BaseException as error:  # noqa: BLE001 - whatever a stranger's code raises is a result
+    except BaseException as error:
         raise host_raised(error, path) from error
 
 

@@ -45,7 +45,8 @@ class Stage:
 def write_files(header: dict[str, Any], blobs: list[bytes], folder: Path) -> Path:
     """Write the file, and those beside it that came along, into the job's folder; return the file's path."""
     for name, index in header.get("companions", {}).items():
-        place = folder / Path(name).name
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(blobs[index])
     path = folder / Path(header["name"]).name
     path.write_text(header["text"], encoding="utf-8")
