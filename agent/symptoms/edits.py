@@ -71,14 +71,7 @@ class Code:
 
     def assigned(self, name: str) -> list[ast.expr]:
         """Return every value that the function assigns to a name."""
-        values: list[ast.expr] = []
-        for s in self.statements():
-            if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets):
-                values.append(s.value)
-            elif isinstance(s, (ast.AugAssign, ast.AnnAssign)) and isinstance(s.target, ast.Name):
-                if s.target.id == name and s.value is not None:
-                    values.append(s.value)
-        return values
+        return [value for s in self.statements() if (value := _assigned_value(s, name)) is not None]
 
     def feeding(self, roots: Iterable[ast.expr]) -> list[ast.expr]:
         """Return the roots and all expressions that the names in them are computed from."""
@@ -148,6 +141,15 @@ class Code:
         return Edit((data[:start] + header.encode() + b"\n" + data[stop:]).decode(), old, header)
 
 
+def _assigned_value(statement: ast.stmt, name: str) -> ast.expr | None:
+    if isinstance(statement, ast.Assign):
+        named = any(isinstance(t, ast.Name) and t.id == name for t in statement.targets)
+        return statement.value if named else None
+    if isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and isinstance(statement.target, ast.Name):
+        return statement.value if statement.target.id == name else None
+    return None
+
+
 def _collect(node: ast.AST, visit: Visit, edits: list[tuple[ast.expr, str]], seen: set[int]) -> None:
     if id(node) in seen:
         return
@@ -188,8 +190,10 @@ def without(call: ast.Call, *keywords: str) -> ast.Call:
 
 
 def cast(expr: ast.expr, dtype: str) -> str:
-    """Return the text of `expr` cast to a `tl` type."""
-    return f"({ast.unparse(expr)}).to(tl.{dtype})"
+    """Return the text of `expr` cast to a `tl` type, instead of the cast that it may end in."""
+    if isinstance(expr, ast.Call) and is_call(expr, "to") and isinstance(expr.func, ast.Attribute):
+        expr = expr.func.value
+    return f"{_text(expr)}.to(tl.{dtype})"
 
 
 def _covers(node: ast.stmt, line: int) -> bool:

@@ -6,16 +6,17 @@ import ast
 
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
-from agent.symptoms.edits import Code, cast, edit_line, is_call
-from agent.symptoms.scalarised import LOWER_TO_LOOPS, Scalarised, scalar_structures
+from agent.symptoms.edits import Code, cast, edit_line, is_call, names_in
+from agent.symptoms.scalarised import LOWER_TO_LOOPS, is_vector_op, scalar_structures, types_of
+from indexer.ir.records import IrOp
 
 # Those that the default rule sends to loops for a 64-bit element (AscendNPU-IR@8796a8ac1508:
 # bishengir/lib/Dialect/HIVM/IR/ImplByScalarOpInterface/ShouldLowerToScalarLoops.cpp:80-114), element-wise ones only.
 _OPS = ("vadd", "vsub", "vmul", "vmin", "vmax", "vabs", "vdiv", "vshl", "vshr")
 
 
-def _belongs(item: Scalarised) -> bool:
-    return item.name in _OPS and bool(item.operand_types) and item.operand_types[0].element == "i64"
+def _belongs(op: IrOp) -> bool:
+    return is_vector_op(op, *_OPS) and bool(types_of(op)) and types_of(op)[0].element == "i64"
 
 
 def _detect(subject: Subject) -> list[Structure]:
@@ -23,7 +24,7 @@ def _detect(subject: Subject) -> list[Structure]:
 
 
 def _narrow(code: Code, node: ast.expr) -> str | None:
-    if isinstance(node, ast.BinOp) and not code.is_constant(node):
+    if isinstance(node, ast.BinOp) and not code.is_constant(node) and not names_in(node) & code.pointers:
         left, right = (_side(code, s) for s in (node.left, node.right))
         symbol = ast.unparse(ast.BinOp(ast.Name("l"), node.op, ast.Name("r")))[1:-1]
         return f"({left}{symbol}{right})"

@@ -7,11 +7,12 @@ import ast
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line, is_call, with_first_cast
-from agent.symptoms.scalarised import LOWER_TO_LOOPS, Scalarised, scalar_structures
+from agent.symptoms.scalarised import LOWER_TO_LOOPS, is_vector_op, scalar_structures
+from indexer.ir.records import IrOp
 
 
-def _belongs(item: Scalarised) -> bool:
-    return item.name == "vreduce" and "with_index" not in item.op.attributes.get("arith", "")
+def _belongs(op: IrOp) -> bool:
+    return is_vector_op(op, "vreduce") and "with_index" not in op.attributes.get("arith", "")
 
 
 def _detect(subject: Subject) -> list[Structure]:
@@ -35,7 +36,7 @@ I64_REDUCE = Symptom(
     rung="ir",
     passes=(LOWER_TO_LOOPS,),
     ops=("hivm.hir.vreduce",),
-    query="shouldVReduceOpDecomposeToScalarImpl sum min max prod xori reduction of 64-bit integers lower to scalar loops",
+    query="shouldVReduceOpDecomposeToScalarImpl sum min max prod xori reduction of 64-bit integers scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -7,11 +7,12 @@ import ast
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line, is_call, with_first_cast
-from agent.symptoms.scalarised import LOWER_TO_LOOPS, Scalarised, scalar_structures
+from agent.symptoms.scalarised import LOWER_TO_LOOPS, is_vector_op, scalar_structures
+from indexer.ir.records import IrOp
 
 
-def _belongs(item: Scalarised) -> bool:
-    return item.name == "vreduce" and "with_index" in item.op.attributes.get("arith", "")
+def _belongs(op: IrOp) -> bool:
+    return is_vector_op(op, "vreduce") and "with_index" in op.attributes.get("arith", "")
 
 
 def _detect(subject: Subject) -> list[Structure]:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 from agent.records import Structure
 from agent.symptoms.base import Subject
+from agent.symptoms.structure import LOOPS, device_functions, line_of
 from indexer.ir.records import IrOp, Snapshot
 
 # Pass managers nested in an adapter pass print their dumps before it, so what they change is its doing.
 _NESTED = frozenset({"cse", "canonicalize"})
 _NOISE = re.compile(
-    r"(?:operandSegmentSizes = array<[^>]*>|resultSegmentSizes = array<[^>]*>|nontemporal = false|broadcast = array<i64>"
-    r"|transpose = array<i64>|overflowFlags = #arith\.overflow<none>|fastmath = #arith\.fastmath<none>"
-    r"|init_out_buffer = false|may_implicit_transpose_with_last_axis = false|tcoretype = #hivm\.tcore_type<\w+>)(?:, )?"
+    r"(?:operandSegmentSizes = array<[^>]*>|resultSegmentSizes = array<[^>]*>|nontemporal = false"
+    r"|broadcast = array<i64>|transpose = array<i64>|overflowFlags = #arith\.overflow<none>"
+    r"|fastmath = #arith\.fastmath<none>|init_out_buffer = false|may_implicit_transpose_with_last_axis = false"
+    r"|tcoretype = #hivm\.tcore_type<\w+>)(?:, )?"
 )
 _EXCERPT_OPS = 6
 _EXCERPT_WIDTH = 240
@@ -38,6 +40,21 @@ def origin(subject: Subject, seen_in: Snapshot, present: Callable[[Snapshot], bo
     return Origin(_owner(snapshots, first), snapshots[first].position)
 
 
+def origin_at(
+    subject: Subject, seen_in: Snapshot, line: int | None, holds: Callable[[IrOp], bool], *, in_loop: bool = False
+) -> Origin:
+    """Find the pass since which an operation on the user's line satisfies `holds`, inside a loop if asked."""
+
+    def present(snapshot: Snapshot) -> bool:
+        return any(
+            line_of(op) == line and holds(op) and (not in_loop or any(p.name in LOOPS for p in parents))
+            for function in device_functions(snapshot)
+            for op, parents in function.walk_with_parents()
+        )
+
+    return origin(subject, seen_in, present)
+
+
 def _owner(snapshots: Sequence[Snapshot], index: int) -> str:
     """Return the pass that a change is credited to: of nested adapter passes the one that ran them."""
     found = snapshots[index]
@@ -54,9 +71,15 @@ def ran_without_effect(subject: Subject, pass_argument: str) -> Origin:
 
 
 def structure(
-    symptom: str, ops: Iterable[IrOp], made_by: Origin, stage: str = "hivm", *, line: int | None = None, weight: float = 1.0
+    symptom: str,
+    ops: Iterable[IrOp],
+    made_by: Origin,
+    stage: str = "hivm",
+    *,
+    line: int | None = None,
+    weight: float = 1.0,
 ) -> Structure:
-    """Build a structure from the operations that show it, the first one being its place unless `line` says otherwise."""
+    """Build a structure from the operations that show it, at the place of the first one unless `line` is given."""
     shown = list(ops)
     at = line if line is not None else next((o.place.line for o in shown if o.place is not None), None)
     return Structure(

@@ -22,7 +22,8 @@ _BITS = re.compile(r"\d+$")
 _VIEWS = frozenset({
     "memref.subview", "memref.reinterpret_cast", "memref.cast", "memref.collapse_shape", "memref.expand_shape",
     "memref.view", "memref.memory_space_cast", "bufferization.to_tensor", "bufferization.to_memref",
-    "tensor.extract_slice", "tensor.expand_shape", "tensor.collapse_shape", "hivm.hir.bitcast", "builtin.unrealized_conversion_cast",
+    "tensor.extract_slice", "tensor.expand_shape", "tensor.collapse_shape", "hivm.hir.bitcast",
+    "builtin.unrealized_conversion_cast",
 })  # fmt: skip
 # The one vector operation that names its destination first (HIVMVectorOps.td: `dst, offset, strides`).
 _DESTINATION_FIRST = frozenset({"hivm.hir.varange"})
@@ -66,14 +67,22 @@ def shaped(text: str) -> Shaped | None:
     if not found:
         return None
     parts = split_commas(text[found.end() : closing(text, found.end() - 1) - 1])
-    rest, dims, at = parts[0], [], 0
-    for match in iter(lambda: _DIMENSION.match(rest, at), None):
-        dims.append(None if match[1] == "?" else int(match[1]))
-        at = match.end()
+    sizes, element = _dimensions(parts[0])
     space = next((m[1] for m in map(_SPACE.search, parts[1:]) if m), "")
     layout = next((m for m in map(_STRIDED.match, parts[1:]) if m), None)
-    strides = _listed(layout[1]) if layout else _row_major(dims)
-    return Shaped(tuple(dims), rest[at:], strides, space)
+    strides = _listed(layout[1]) if layout else _row_major(sizes)
+    return Shaped(tuple(sizes), element, strides, space)
+
+
+def _dimensions(text: str) -> tuple[list[int | None], str]:
+    """Split `4x?xf32` into its sizes and the element type."""
+    sizes: list[int | None] = []
+    match = _DIMENSION.match(text)
+    while match:
+        sizes.append(None if match[1] == "?" else int(match[1]))
+        text = text[match.end() :]
+        match = _DIMENSION.match(text)
+    return sizes, text
 
 
 def _listed(text: str) -> tuple[int | None, ...]:
@@ -216,7 +225,9 @@ def destination(op: IrOp) -> int | None:
 
 def device_functions(snapshot: Snapshot) -> list[IrOp]:
     """Return the functions that run on the device; declarations and host functions are left out."""
-    return [f for f in snapshot.functions.values() if f.regions and "HOST" not in f.attributes.get("hacc.function_kind", "")]
+    return [
+        f for f in snapshot.functions.values() if f.regions and "HOST" not in f.attributes.get("hacc.function_kind", "")
+    ]
 
 
 class _Memory:

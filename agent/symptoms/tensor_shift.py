@@ -7,16 +7,15 @@ import ast
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line
-from agent.symptoms.scalarised import LOWER_TO_LOOPS, Scalarised, scalar_structures
+from agent.symptoms.scalarised import LOWER_TO_LOOPS, is_vector_op, scalar_structures, types_of
 from agent.symptoms.structure import shaped
+from indexer.ir.records import IrOp
 
 
-def _belongs(item: Scalarised) -> bool:
-    operands = item.op.operands
-    if item.name not in {"vshl", "vshr"} or len(operands) < 2:
+def _belongs(op: IrOp) -> bool:
+    if not is_vector_op(op, "vshl", "vshr") or len(op.operands) < 2:
         return False
-    amount = shaped(operands[1].type)
-    return amount is not None and item.operand_types[0].element != "i64"
+    return shaped(op.operands[1].type) is not None and types_of(op)[0].element != "i64"
 
 
 def _detect(subject: Subject) -> list[Structure]:
@@ -40,7 +39,7 @@ TENSOR_SHIFT = Symptom(
     rung="ir",
     passes=(LOWER_TO_LOOPS,),
     ops=("hivm.hir.vshr", "hivm.hir.vshl"),
-    query="VShROp VShLOp shouldLowerToScalarLoops shift amount is a vector not a scalar hardware unsupported scalar operand",
+    query="VShROp VShLOp shouldLowerToScalarLoops shift amount vector not scalar hardware unsupported scalar operand",
     detect=_detect,
     counterfactual=_counterfactual,
 )

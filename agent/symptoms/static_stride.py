@@ -1,0 +1,80 @@
+"""A constant stride above 1 on the last axis: one 32-byte slot an element, then a de-interleave."""
+
+from __future__ import annotations
+
+import ast
+
+from agent.records import Structure
+from agent.symptoms.access import Transfer, deinterleaves, spread_origin, stride_structures
+from agent.symptoms.base import Subject, Symptom, Variant
+from agent.symptoms.edits import Code
+from agent.symptoms.origin import Origin, origin_at
+from agent.symptoms.structure import line_of
+
+RECOGNIZE = "hivm-recognize-deinterleave-op"
+ALIGN = "hivm-enable-stride-align"
+
+
+def _belongs(transfer: Transfer) -> bool:
+    stride = transfer.last_stride()
+    if deinterleaves(transfer):
+        return not transfer.has_unit_stride_elsewhere
+    return stride is not None and stride > 1 and transfer.spreads and not transfer.has_unit_stride_elsewhere
+
+
+def _detect(subject: Subject) -> list[Structure]:
+    return stride_structures("static_stride", subject, _belongs, lambda t: _origin(subject, t), 0.9)
+
+
+def _origin(subject: Subject, transfer: Transfer) -> Origin:
+    final = subject.compilation.hivm
+    picked = deinterleaves(transfer)
+    if final is None or not picked:
+        return spread_origin(subject, transfer)
+    return origin_at(subject, final, line_of(picked[0]), lambda op: op.name == "hivm.hir.vdeinterleave")
+
+
+def unit_stride(symptom: str, subject: Subject, structure: Structure) -> Variant | None:
+    """Make the step of the last axis 1 where the line's addresses multiply it."""
+    if structure.line is None:
+        return None
+    code = Code(subject.source, structure.line, subject.launch)
+    addresses = [c.args[0] for c in code.calls("load", "store") if c.args]
+    edit = code.change(code.feeding(addresses), lambda node: _unscaled(code, node))
+    return edit.variant(symptom, structure.line) if edit else None
+
+
+def _unscaled(code: Code, node: ast.expr) -> ast.expr | None:
+    """Drop the factor of a product with a range that runs along the last axis."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    for ranged, factor in ((node.left, node.right), (node.right, node.left)):
+        if code.is_tensor(ranged) and not code.is_tensor(factor) and runs_last(code, ranged):
+            return ranged
+    return None
+
+
+def runs_last(code: Code, expr: ast.expr) -> bool:
+    """Tell whether a range varies along the last axis: it is 1-D, or its last subscript is a whole slice."""
+    marks = [
+        n.slice.elts[-1] for root in code.feeding([expr]) for n in ast.walk(root)
+        if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Tuple) and n.slice.elts
+    ]  # fmt: skip
+    return all(isinstance(mark, ast.Slice) for mark in marks)
+
+
+def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
+    """Read every element instead of every n-th."""
+    return unit_stride("static_stride", subject, structure)
+
+
+STATIC_STRIDE = Symptom(
+    id="static_stride",
+    archs=frozenset({"a3"}),
+    rung="ir",
+    passes=(RECOGNIZE, ALIGN, "triton-to-linalg"),
+    ops=("hivm.hir.vdeinterleave", "hivm.hir.load"),
+    query="recognize deinterleave non-unit last stride load contiguous buffer channel num stride align 32 byte slot",
+    detect=_detect,
+    counterfactual=_counterfactual,
+)
