@@ -27,7 +27,8 @@ from agent.toolchain.flags import adapter_passes, bishengir_flags, compiler_for
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.programs import Finished, Outcome, Program, TimedOut
 from agent.toolchain.targets import Target
-from agent.toolchain.workspace import NO_SPACE, disk_full, work_folder
+from agent.toolchain.workspace import check_space, work_folder
+from indexer.errors import BadInput
 from indexer.ir.blame import SOURCE
 from indexer.ir.snapshots import PassRun
 
@@ -71,8 +72,8 @@ class _Job:
                 outcome = program.finish(self.left)
             if isinstance(outcome, TimedOut) or outcome.returncode >= 0:
                 break
-        if isinstance(outcome, Finished) and NO_SPACE in outcome.stderr:
-            raise disk_full(self.work.parent)
+        if isinstance(outcome, Finished) and outcome.returncode != 0:
+            check_space(self.work, outcome.stderr)
         return outcome
 
 
@@ -96,10 +97,12 @@ def compile_ttir(  # noqa: PLR0913 - one call takes what a launch, a target and 
     than `seconds` gives a rejected `Compilation`.
 
     Raises `ToolchainError` when a compiler is missing or prints what cannot be read, `StoreError` for a full disk,
-    `BadInput` when `out` cannot be written.
+    `BadInput` when `out` cannot be written or the options ask for the pure SIMT path.
     """
     started = time.monotonic()
     chosen = {**launch.options, **(options or {})}
+    if chosen.get("force_simt_only") or chosen.get("compile_mode") == "simt_only":
+        raise BadInput("compile.simt_only", kernel=launch.kernel)
     with work_folder(out) as work:
         env = write_stub(work / "stub")
         job = _Job(install, launch, target, printed_file, chosen, flags, seconds, work, env, started)
@@ -122,7 +125,7 @@ def _adapt(job: _Job) -> Collected:
         "--mlir-print-debuginfo",
     ]
     dumping = [f"--mlir-print-ir-before={passes[0].argument}", *TREE_FLAGS, *CHANGED_ONLY]
-    dump = [*command, *dumping, f"--mlir-print-ir-tree-dir={tree}", "-o", job.work / "linalg.generic.mlir"]
+    dump = [*command, *dumping, f"--mlir-print-ir-tree-dir={tree}", "-o", "/dev/null"]
     with job.program(dump, "adapter-dumping") as dumper:
         outcome = job.run([*command, "--mlir-disable-threading", "-o", linalg], "adapter")
         dumper.finish(job.left)

@@ -27,10 +27,7 @@ _TO_LIBRARY_CALLS = "convert-hivm-to-std"
 # (AscendNPU-IR@f9d978b1:bishengir/lib/Tools/bishengir-compile/BiShengIRCompileMain.cpp:352-374).
 _A5_FALLBACKS = ("enable-vf-fusion", "vf-reachable-check")
 # Result: its file in the work folder.
-_FILES = {
-    "ttir": "kernel.ttir", "linalg": "linalg.mlir", "linalg_generic": "linalg.generic.mlir",
-    "final": "bishengir/module.hivm.opt.mlir",
-}  # fmt: skip
+_FILES = {"ttir": "kernel.ttir", "linalg": "linalg.mlir", "final": "bishengir/module.hivm.opt.mlir"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +104,14 @@ def _keep_dumps(steps: Sequence[Step], dumps: Sequence[Dump], work: Path, folder
 
 
 def _keep_files(work: Path, folder: Path, *, dumped: bool) -> dict[str, Path]:
-    files = {
-        name: move_into(work / file, folder / Path(file).name)
-        for name, file in _FILES.items()
-        if (work / file).exists()
-    }
-    return files | ({"dumps": folder / "dumps"} if dumped else {})
+    """Move the IR files to `folder`; one that this run did not reach goes, lest it be taken for a result of this run."""
+    files: dict[str, Path] = {"dumps": folder / "dumps"} if dumped else {}
+    for name, file in _FILES.items():
+        if (work / file).exists():
+            files[name] = move_into(work / file, folder / Path(file).name)
+        else:
+            (folder / Path(file).name).unlink(missing_ok=True)
+    return files
 
 
 def _compose(steps: Sequence[Step], dumps: Sequence[Dump], printed_file: str) -> tuple[Snapshot, ...]:

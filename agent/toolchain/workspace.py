@@ -15,7 +15,8 @@ from indexer.errors import BadInput, StoreError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # What the compilers print when they cannot write.
-NO_SPACE = "No space left on device"
+_NO_SPACE = "No space left on device"
+_PROBE_BYTES = 1 << 16
 
 
 @contextmanager
@@ -53,14 +54,26 @@ def move_into(source: Path, target: Path) -> Path:
     return source.replace(target)
 
 
-def disk_full(folder: Path) -> StoreError:
-    """Return the error for a full disk."""
-    return StoreError("compile.disk_full", folder=folder)
+def check_space(work: Path, said: str) -> None:
+    """Raise `StoreError` when a program failed because the disk is full, whether it could still say so or not.
+
+    The compilers end with exit code 1 then, and what they print goes to the same full disk.
+    """
+    if _NO_SPACE in said:
+        raise StoreError("compile.disk_full", folder=work.parent)
+    probe = work / "probe"
+    try:
+        probe.write_bytes(bytes(_PROBE_BYTES))
+        probe.unlink()
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise StoreError("compile.disk_full", folder=work.parent) from error
 
 
 def _translate(error: OSError, folder: Path) -> StoreError | BadInput:
     if error.errno in _FULL:
-        return disk_full(folder)
+        return StoreError("compile.disk_full", folder=folder)
     return BadInput("compile.cannot_write", folder=folder, reason=error.strerror or str(error))
 
 

@@ -94,8 +94,9 @@ def _makers(history: Iterable[Snapshot], finder: LineFinder) -> dict[Key, tuple[
 
 
 def _fallen_on(line: int, fallen: Counter[Key]) -> tuple[str, ...]:
-    names = sorted(((n, name) for (name, at), n in fallen.items() if at == line), key=lambda item: (-item[0], item[1]))
-    return tuple(name for _, name in names)
+    """Name the operations of a line that became fewer, most fallen first."""
+    here = ((n, name) for (name, at), n in fallen.items() if at == line and name not in _PLACELESS)
+    return tuple(name for _, name in sorted(here, key=lambda item: (-item[0], item[1])))
 
 
 def _blame(key: Key, count: int, made: tuple[Snapshot, tuple[str, ...]] | None) -> Blame:
@@ -117,26 +118,32 @@ def _locate(function: IrOp) -> Iterator[tuple[IrOp, int | None]]:
 
 
 def _carry(function: IrOp, lines: dict[int, int | None]) -> None:
-    """Fill `lines` where they are None: from producers (which come first and may be filled), users, parents."""
-    producers, users = _neighbours(function, lines)
-    for op, parents in function.walk_with_parents():
-        if lines[id(op)] is not None or op.name in _PLACELESS:
-            continue
-        near = [*producers.get(id(op), ()), *users.get(id(op), ()), *reversed(parents[1:])]
-        lines[id(op)] = next((lines[id(n)] for n in near if lines[id(n)] is not None), None)
+    """Fill `lines` where they are None: from producers on, from users back, then from the operation around."""
+    producers, users = _neighbours(function)
+    ops = list(function.walk_with_parents())
+    missing = [(op, parents) for op, parents in ops if lines[id(op)] is None and op.name not in _PLACELESS]
+    for order, near in ((missing, producers), (missing[::-1], users)):
+        for op, _ in order:
+            if lines[id(op)] is None:
+                lines[id(op)] = _first_line(near.get(id(op), ()), lines)
+    for op, parents in missing:
+        if lines[id(op)] is None:
+            lines[id(op)] = _first_line(reversed(parents[1:]), lines)
 
 
-def _neighbours(function: IrOp, lines: Mapping[int, int | None]) -> tuple[dict[int, list[IrOp]], dict[int, list[IrOp]]]:
-    """Return, for each operation without a line, the operations that make its operands and the located users."""
+def _first_line(ops: Iterable[IrOp], lines: Mapping[int, int | None]) -> int | None:
+    return next((line for line in (lines[id(op)] for op in ops) if line is not None), None)
+
+
+def _neighbours(function: IrOp) -> tuple[dict[int, list[IrOp]], dict[int, list[IrOp]]]:
+    """Return, by operation, those that make its operands and those that use its results; constants make nothing."""
     defined: dict[str, IrOp] = {}  # the latest wins: sibling regions use the same names again
     producers: dict[int, list[IrOp]] = {}
     users: dict[int, list[IrOp]] = {}
     for op in function.walk():
-        made_by = [defined[v.name] for v in op.operands if v.name in defined]
-        if lines[id(op)] is None:
-            producers[id(op)] = [maker for maker in made_by if maker.name not in _PLACELESS]
-        else:
-            for maker in made_by:
-                users.setdefault(id(maker), []).append(op)
+        makers = [defined[v.name] for v in op.operands if v.name in defined]
+        producers[id(op)] = [maker for maker in makers if maker.name not in _PLACELESS]
+        for maker in makers:
+            users.setdefault(id(maker), []).append(op)
         defined.update((value.name, op) for value in op.results)
     return producers, users

@@ -43,8 +43,8 @@ class Step:
 def align(changed: Sequence[PassRun], ran: Sequence[PassRun], first_position: int = 0) -> list[Step]:
     """Place the runs that changed something, in order, among all that ran.
 
-    A pass that ran several times on one function is placed at the first run that keeps the order. A run missing in
-    `ran` gets a step of its own.
+    A pass that ran several times on one function is placed at the first run that keeps the order. One that `ran` has
+    too early, since it lists a pass before those it runs inside itself, moves to its dump; one that it lacks is added.
     """
     steps: list[tuple[PassRun, int | None]] = []
     at = 0
@@ -53,6 +53,8 @@ def align(changed: Sequence[PassRun], ran: Sequence[PassRun], first_position: in
         if found is not None:
             steps += [(skipped, None) for skipped in ran[at:found]]
             at = found + 1
+        elif (run, None) in steps:
+            del steps[len(steps) - 1 - steps[::-1].index((run, None))]
         steps.append((run, index))
     steps += [(skipped, None) for skipped in ran[at:]]
     return [Step(run, first_position + i, dump) for i, (run, dump) in enumerate(steps)]

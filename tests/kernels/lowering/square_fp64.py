@@ -1,0 +1,14 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def square_fp64(x, y, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    v = tl.load(x + at)
+    tl.store(y + at, v * v)
+
+
+KERNEL = square_fp64
+SIG = {"x": "*fp64", "y": "*fp64"}
+CONSTS = {"BLOCK": 256}
