@@ -5,18 +5,28 @@ from __future__ import annotations
 import platform
 import re
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from agent.sandbox import why_no_sandbox
+from agent.toolchain.backend_stub import write_stub
 from agent.toolchain.install import data_home, find_ascend, read_pins
 from agent.toolchain.provision import read_commits, read_versions
-from indexer.errors import StoreError, ToolchainError
+from agent.verify.llvm import missing_tools
+from indexer.embed import DEFAULT_EMBEDDER, load_embedder
+from indexer.errors import SandboxError, StoreError, ToolchainError
 from indexer.messages import Message, message
 
 INSTALL_TOOLCHAIN = "tritonkb toolchain install ascend"
 REINSTALL_TOOLCHAIN = f"tritonkb toolchain remove ascend && {INSTALL_TOOLCHAIN}"
+INSTALL_SANDBOX = "sudo apt-get install bubblewrap"
+# Ubuntu 23.10 and newer let only programs with a profile make user namespaces.
+ALLOW_NAMESPACES = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+INSTALL_CPU_TOOLS = "sudo apt-get install mlir-19-tools libmlir-19 clang-19"
 # The private environment (1.7 GB, twice while it is replaced) and an index of the compilers' sources.
 NEEDED_BYTES = 4_000_000_000
 # The exact requirements of our own distribution: `name==version`, without those of extras.
@@ -98,6 +108,46 @@ def check_compilers(_surroundings: Surroundings) -> Check:
     return _fine("compilers", message("doctor.compilers", commits=shown))
 
 
+def check_backend(_surroundings: Surroundings) -> Check:
+    """Run the stand-in for the closed back end as the compilers do; it needs a folder that programs may run from."""
+    with tempfile.TemporaryDirectory(prefix="tritonkb-") as folder:
+        environment = write_stub(Path(folder))
+        result = Path(folder) / "kernel.o"
+        try:
+            subprocess.run(["hivmc", "module", "-o", result], env=environment, check=True, timeout=20)
+        except (OSError, subprocess.SubprocessError) as error:
+            note = message("doctor.backend_blocked", folder=tempfile.gettempdir(), reason=error)
+            return _lacking("backend", note, "export TMPDIR=~/tmp", ToolchainError.exit_code)
+    return _fine("backend", message("doctor.backend"))
+
+
+def check_sandbox(_surroundings: Surroundings) -> Check:
+    """Run a program in the sandbox."""
+    reason = why_no_sandbox()
+    if reason is None:
+        return _fine("sandbox", message("doctor.sandbox"))
+    fix = INSTALL_SANDBOX if "not found" in reason else ALLOW_NAMESPACES
+    return _lacking("sandbox", message("doctor.no_sandbox", reason=reason), fix, SandboxError.exit_code)
+
+
+def check_cpu_tools(_surroundings: Surroundings) -> Check:
+    """Look for the LLVM tools that run a compiled candidate on the CPU; without them the interpreter does."""
+    missing = missing_tools()
+    if missing:
+        return _lacking("cpu_tools", message("doctor.no_cpu_tools", missing=", ".join(missing)), INSTALL_CPU_TOOLS)
+    return _fine("cpu_tools", message("doctor.cpu_tools"))
+
+
+def check_embedder(surroundings: Surroundings) -> Check:
+    """Embed one sentence."""
+    name = surroundings.embedder or DEFAULT_EMBEDDER
+    try:
+        dimension = load_embedder(name).embed(["one vector instruction covers 256 bytes"]).shape[1]
+    except StoreError as error:
+        return _lacking("embedder", error.note, "make setup", StoreError.exit_code)
+    return _fine("embedder", message("doctor.embedder", name=name, dimension=dimension))
+
+
 def check_disk(surroundings: Surroundings) -> Check:
     """Look at the space where everything is kept."""
     folder = data_home()
@@ -130,5 +180,9 @@ CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
     check_python,
     check_toolchain,
     check_compilers,
+    check_backend,
+    check_sandbox,
+    check_cpu_tools,
+    check_embedder,
     check_disk,
 )
