@@ -154,7 +154,9 @@ class _Build:
         entries = [entry for entry in job.tree.entries() if job.manifest.takes(entry.path)]
         stamp = f"{CHUNKER_VERSION}.{job.manifest.digest}"
         old = self.old_shelf.files(corpus.name) if self.old_shelf is not None else {}
-        same = {e.path for e in entries if e.path in old and (old[e.path].digest, old[e.path].chunker) == (e.digest, stamp)}
+        same = {
+            e.path for e in entries if e.path in old and (old[e.path].digest, old[e.path].chunker) == (e.digest, stamp)
+        }
         mark = CorpusMark(corpus.name, corpus.origin, corpus.commit, corpus.target, job.source, 0, 0, _now())
         out = _Corpus(mark, job.manifest)
         out.files = [old[path] for path in sorted(same)]

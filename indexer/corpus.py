@@ -103,7 +103,11 @@ def read_manifest(name: str) -> Manifest:
     for known in known_corpora():
         table = parse_toml(resources.files("corpora").joinpath(f"{known}.toml").read_text(encoding="utf-8"))
         if name.lower() in {known, *(alias.lower() for alias in table.get("aliases", ()))}:
-            lists = {k: tuple(table[k]) for k in ("repositories", "aliases", "include", "exclude", "tests", "damped") if k in table}
+            lists = {
+                k: tuple(table[k])
+                for k in ("repositories", "aliases", "include", "exclude", "tests", "damped")
+                if k in table
+            }
             return Manifest(
                 known, table["target"], table["licence"], commit=table.get("commit", ""),
                 grammars=tuple(table.get("grammars", {}).items()), **lists,

@@ -1,4 +1,4 @@
-"""Text -> vectors. Each model is one class here, named in one table; torch is imported only by the one that needs it."""
+"""Text -> vectors. Each model is a class here, named in one table; torch is imported only by the one that needs it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -110,7 +110,8 @@ class SentenceTransformerEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return what the model gives, normalised."""
         found = self._encoder.encode(list(texts), batch_size=64, show_progress_bar=False, normalize_embeddings=True)
-        return np.asarray(found, np.float32)
+        vectors: Vectors = np.asarray(found, np.float32)
+        return vectors
 
 
 def _load_transformer(model: str) -> Any:
@@ -151,10 +152,4 @@ def _package_folder(package: str) -> Path:
 
 
 def _versions(*packages: str) -> dict[str, str]:
-    found = {}
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "?"
-    return found
+    return {package: version(package) for package in packages}

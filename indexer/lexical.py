@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ Scores = npt.NDArray[np.float32]
 def write_lexical(folder: Path, documents: Iterable[Sequence[str]], tick: Callable[[], None]) -> None:
     """Index `documents` (their words) into `folder`."""
     import bm25s  # noqa: PLC0415 - imports scipy, 0.5 s; only writing needs it
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
 
     vocabulary: dict[str, int] = {}
     ids = []

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _DIALECT = re.compile(r"\bdef\s+(?P<record>\w+)\s*:\s*Dialect\b.*?\blet\s+name\s*=\s*\"(?P<name>[^\"]+)\"", re.DOTALL)
-_CLASS = re.compile(r"\bclass\s+(?P<name>\w+)(?:\s*<(?P<parameters>.*?)>)?\s*:\s*(?P<base>\w+)\s*<(?P<arguments>.*)", re.DOTALL)
+_CLASS = re.compile(
+    r"\bclass\s+(?P<name>\w+)(?:\s*<(?P<parameters>.*?)>)?\s*:\s*(?P<base>\w+)\s*<(?P<arguments>.*)", re.DOTALL
+)
 _OPERATION = re.compile(r"\bdef\s+(?P<name>\w+)\s*:\s*(?P<base>\w+)\s*<(?P<arguments>.*)", re.DOTALL)
 _STRING = re.compile(r'"([\w.]*)"')
 

@@ -14,15 +14,14 @@ from indexer.records import Passage, Relation
 from indexer.symbols import Naming, Sort
 
 _SCHEMA = """
-CREATE TABLE passages(row INTEGER PRIMARY KEY, key TEXT UNIQUE, corpus TEXT, "commit" TEXT, path TEXT, first INTEGER,
-  last INTEGER, kind TEXT, symbol TEXT, language TEXT, text TEXT, "natural" TEXT, ordinal INTEGER);
+CREATE TABLE passages(row INTEGER PRIMARY KEY, corpus TEXT, "commit" TEXT, path TEXT, first INTEGER, last INTEGER,
+  kind TEXT, symbol TEXT, language TEXT, text TEXT, "natural" TEXT, ordinal INTEGER, key TEXT UNIQUE);
 CREATE INDEX passages_place ON passages(corpus, path, first);
 CREATE TABLE names(name TEXT, sort TEXT, relation TEXT, row INTEGER);
 CREATE TABLE files(corpus TEXT, path TEXT, digest TEXT, chunker TEXT, parsed INTEGER, PRIMARY KEY(corpus, path));
 CREATE TABLE former(corpus TEXT, commit12 TEXT, path TEXT, first INTEGER, last INTEGER, key TEXT,
   PRIMARY KEY(corpus, commit12, path, first, last)) WITHOUT ROWID;
 """
-_COLUMNS = 'corpus, "commit", path, first, last, kind, symbol, language, text, "natural", ordinal'
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,8 @@ def write_shelf(
         database.executemany(
             "INSERT INTO passages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                (row, p.key, p.corpus, p.commit, p.path, p.start_line, p.end_line, p.kind, p.symbol, p.language, p.text,
-                 p.natural, p.ordinal)
+                (row, p.corpus, p.commit, p.path, p.start_line, p.end_line, p.kind, p.symbol, p.language, p.text,
+                 p.natural, p.ordinal, p.key)
                 for row, p in enumerate(passages)
             ),
         )  # fmt: skip
@@ -116,26 +115,22 @@ class Shelf:
 
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """Return passages by row number, in the order asked."""
-        marks = ",".join("?" * len(numbers))
-        found = {
-            row.row: row
-            for row in map(_row, self._ask(f"SELECT row, {_COLUMNS} FROM passages WHERE row IN ({marks})", numbers))
-        }
-        return [found[n] for n in numbers if n in found]
+        found = (self._ask("SELECT * FROM passages WHERE row=?", (number,)) for number in numbers)
+        return [_row(records[0]) for records in found if records]
 
     def all_passages(self, corpus: str) -> Iterator[Passage]:
         """Yield a corpus's passages in order."""
-        for record in self._ask(f"SELECT row, {_COLUMNS} FROM passages WHERE corpus=? ORDER BY row", (corpus,)):
+        for record in self._ask("SELECT * FROM passages WHERE corpus=? ORDER BY row", (corpus,)):
             yield _row(record).passage
 
     def by_key(self, key: str) -> Row | None:
         """Return the passage stored under `key`."""
-        found = self._ask(f"SELECT row, {_COLUMNS} FROM passages WHERE key=?", (key,))
+        found = self._ask("SELECT * FROM passages WHERE key=?", (key,))
         return _row(found[0]) if found else None
 
     def by_place(self, corpus: str, path: str, first: int, last: int) -> list[Row]:
         """Return the passages of a file that overlap lines `first..last`."""
-        sql = f"SELECT row, {_COLUMNS} FROM passages WHERE corpus=? AND path=? AND first<=? AND last>=? ORDER BY first"
+        sql = "SELECT * FROM passages WHERE corpus=? AND path=? AND first<=? AND last>=? ORDER BY first"
         return [_row(r) for r in self._ask(sql, (corpus, path, last, first))]
 
     def former_key(self, corpus: str, commit12: str, path: str, first: int, last: int) -> str | None:
@@ -159,10 +154,10 @@ class Shelf:
         sql = "SELECT row FROM passages WHERE path=? OR path LIKE ? ESCAPE '\\' ORDER BY row"
         return [int(r[0]) for r in self._ask(sql, (tail, f"%/{escaped}"))]
 
-    def named(self, name: str, sort: Sort | None = None) -> list[tuple[int, Relation]]:
+    def named(self, name: str, sort: Sort) -> list[tuple[int, Relation]]:
         """Return the rows that `name` stands in, with what each is to it."""
-        sql = "SELECT row, relation FROM names WHERE name=?" + (" AND sort=?" if sort else "") + " ORDER BY row"
-        return [(int(r[0]), r[1]) for r in self._ask(sql, (name, sort) if sort else (name,))]
+        sql = "SELECT row, relation FROM names WHERE name=? AND sort=? ORDER BY row"
+        return [(int(r[0]), r[1]) for r in self._ask(sql, (name, sort))]
 
     def names(self, sort: Sort) -> list[str]:
         """Return all names of a sort."""
@@ -176,4 +171,4 @@ class Shelf:
 
 
 def _row(record: Sequence[Any]) -> Row:
-    return Row(int(record[0]), Passage(*record[1:]))
+    return Row(int(record[0]), Passage(*record[1:12]))

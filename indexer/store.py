@@ -1,9 +1,9 @@
 """The index on disk: generations of which one is current; one writer at a time; readers never wait.
 
-    STORE/current                 the name of the generation that readers open, replaced in one step
-    STORE/generations/NAME/       manifest.json, passages.sqlite, vectors.npy, columns.npy, body/, natural/, chroma/
-    STORE/vectors.sqlite          vectors by (model, text), so that nothing is embedded twice
-    STORE/lock                    held by the one writer
+STORE/current                 the name of the generation that readers open, replaced in one step
+STORE/generations/NAME/       manifest.json, passages.sqlite, vectors.npy, columns.npy, body/, natural/, chroma/
+STORE/vectors.sqlite          vectors by (model, text), so that nothing is embedded twice
+STORE/lock                    held by the one writer
 """
 
 from __future__ import annotations
@@ -184,30 +184,32 @@ def _remove_others(store: Path, keep: Path | None) -> None:
 
 
 class VectorCache:
-    """Vectors by (model, text) in one SQLite file; what is not there is None."""
+    """Vectors by (model, text) in one SQLite file."""
 
     def __init__(self, path: Path, model: str) -> None:
-        self._model = model
         self._database = sqlite3.connect(path)
-        self._database.execute(
-            "CREATE TABLE IF NOT EXISTS vectors(model TEXT, hash BLOB, vector BLOB, PRIMARY KEY(model, hash)) WITHOUT ROWID"
-        )
+        with self._database:
+            self._database.execute("CREATE TABLE IF NOT EXISTS models(id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+            self._database.execute("INSERT OR IGNORE INTO models(name) VALUES (?)", (model,))
+            (self._model,) = self._database.execute("SELECT id FROM models WHERE name=?", (model,)).fetchone()
+            self._database.execute("CREATE TABLE IF NOT EXISTS vectors(model INTEGER, hash BLOB, vector BLOB)")
+            self._database.execute("CREATE UNIQUE INDEX IF NOT EXISTS vectors_hash ON vectors(hash, model)")
 
     def get(self, hashes: Sequence[bytes]) -> list[npt.NDArray[np.float32] | None]:
-        """Return the vector of each text hash."""
+        """Return the vector of each text hash, None for one that was never embedded."""
         found: dict[bytes, bytes] = {}
         for first in range(0, len(hashes), 500):
             part = hashes[first : first + 500]
             marks = ",".join("?" * len(part))
-            sql = f"SELECT hash, vector FROM vectors WHERE model=? AND hash IN ({marks})"
+            sql = f"SELECT hash, vector FROM vectors WHERE model=? AND hash IN ({marks})"  # noqa: S608 - marks only
             found.update(self._database.execute(sql, (self._model, *part)).fetchall())
         return [np.frombuffer(found[h], np.float32) if h in found else None for h in hashes]
 
     def put(self, hashes: Sequence[bytes], vectors: Vectors) -> None:
-        """Keep vectors; a killed build keeps what it had embedded."""
+        """Keep vectors at once, so that a killed build need not embed them again."""
         with self._database:
             self._database.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?,?,?)",
+                "INSERT OR IGNORE INTO vectors VALUES (?,?,?)",
                 [(self._model, h, v.tobytes()) for h, v in zip(hashes, vectors, strict=True)],
             )
 

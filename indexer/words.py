@@ -13,12 +13,14 @@ _TOKEN = re.compile(r"[A-Za-z_]\w*(?:-\w+)*|\d+|[\u3400-\u4dbf\u4e00-\u9fff]+", 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CHINESE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 # Words that say nothing about a topic; left out so that a question's grammar does not choose its answer.
-_STOP = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have how i if in into is it its may me my "
-    "no not of on or our shall should so such than that the their them then there these they this those to was we were "
-    "what when where which while who why will with would you your".split()
-)
-_CHINESE_STOP = frozenset("的 了 是 在 和 与 或 吗 呢 么 什么 怎么 哪个 哪些 为何 如何 请问".split())
+_STOP = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "for",
+    "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "may", "me", "my", "no", "not",
+    "of", "on", "or", "our", "shall", "should", "so", "such", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when", "where", "which", "while",
+    "who", "why", "will", "with", "would", "you", "your",
+})  # fmt: skip
+_CHINESE_STOP = frozenset({"什么", "怎么", "哪个", "哪些", "为何", "如何", "请问", "为什", "么是", "是什", "有什"})
 MAX_WORD = 64  # longer ones are hashes and mangled names
 
 

@@ -1,10 +1,11 @@
 """The ranking: three lists of scores, brought to one scale, summed, damped, and grouped by file.
 
-Weights and their gains were measured on 83 questions and 300 commits of the compilers' repositories (docs/retrieval.md).
+Weights were chosen on 83 questions and 300 commits of the compilers' own repositories.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,16 @@ DEFAULT_WEIGHTS = Weights()
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its vector (None: words only), the mask of rows that may answer (None: all), and rows to lift."""
+
+    question: Understood
+    vector: Scores | None
+    allowed: npt.NDArray[np.bool_] | None
+    bonus: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """A row with its final score and what each list gave it (already weighted)."""
 
@@ -47,27 +58,24 @@ class Ranked:
     parts: tuple[tuple[str, float], ...]
 
 
-def rank(
-    generation: Generation, question: Understood, vector: Scores | None, allowed: npt.NDArray[np.bool_] | None,
-    bonus: dict[int, float], limit: int, weights: Weights = DEFAULT_WEIGHTS,
-) -> list[Ranked]:  # fmt: skip
-    """Return the best `limit` rows for a question; `allowed` masks rows, `bonus` lifts rows that are named exactly."""
+def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DEFAULT_WEIGHTS) -> list[Ranked]:
+    """Return the best `limit` rows for a question."""
     lists = {
-        "body": (weights.body, generation.body.score(question.words)),
-        "natural": (weights.natural, generation.natural.score(question.words)),
+        "body": (weights.body, generation.body.score(asked.question.words)),
+        "natural": (weights.natural, generation.natural.score(asked.question.words)),
     }
-    if vector is not None:
-        lists["meaning"] = (weights.dense, np.asarray(generation.vectors @ vector, np.float32))
+    if asked.vector is not None:
+        lists["meaning"] = (weights.dense, np.asarray(generation.vectors @ asked.vector, np.float32))
     count = len(generation.columns)
     total = np.zeros(count, np.float32)
     parts: dict[str, Scores] = {}
     for name, (weight, scores) in lists.items():
-        if allowed is not None:
-            scores = np.where(allowed, scores, 0.0)  # noqa: PLW2901 - the same scores, of the allowed rows
+        if asked.allowed is not None:
+            scores = np.where(asked.allowed, scores, 0.0)  # noqa: PLW2901 - the same scores, of the allowed rows
         parts[name] = weight * _scaled(scores, weights.depth)
         total += parts[name]
-    for row, value in bonus.items():
-        if allowed is None or allowed[row]:
+    for row, value in asked.bonus.items():
+        if asked.allowed is None or asked.allowed[row]:
             total[row] += value
     total *= _damping(generation, weights)
     order = _by_file(total, generation.columns["file"], limit, weights)

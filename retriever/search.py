@@ -18,7 +18,7 @@ from indexer.records import Passage, Relation
 from indexer.store import Generation, StoreManifest, open_generation
 from indexer.symbols import Sort
 from retriever.query import Named, understand
-from retriever.rank import DEFAULT_WEIGHTS, Scores, Weights, rank
+from retriever.rank import DEFAULT_WEIGHTS, Asked, Scores, Weights, rank
 from retriever.records import Hit, Query
 
 _ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?$")
@@ -57,14 +57,16 @@ class Index:
         made = self.manifest
         here = load_embedder(made.model)
         if (here.dimension, here.versions) != (made.dimension, made.versions):
-            raise StoreError("index.other_model", model=made.model, made=_shown(made.versions), here=_shown(here.versions))
+            raise StoreError(
+                "index.other_model", model=made.model, made=_shown(made.versions), here=_shown(here.versions)
+            )
         return here
 
     def search(self, query: Query, limit: int = 10, weights: Weights = DEFAULT_WEIGHTS) -> list[Hit]:
         """Return the best passages, exact ones first; empty when nothing has a word or a name of the question."""
         question = understand(query.text, self.generation.shelf)
         given = _given(query)
-        allowed = self._allowed(query)
+        allowed = self.allowed(query)
         exact = self._exact(given, allowed)
         if not query.text.strip() or (not given and question.only_names):
             exact = exact or self._exact(question.named, allowed)
@@ -72,7 +74,7 @@ class Index:
         lifted = self._exact([n for n in question.named if n not in given], allowed)
         bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
         vector = self._vector(query.text)
-        found = rank(self.generation, question, vector, allowed, bonus, limit + len(exact), weights)
+        found = rank(self.generation, Asked(question, vector, allowed, bonus), limit + len(exact), weights)
         reasons = {r.row: _reasons(r.parts, lifted.get(r.row)) for r in found}
         ranked = {r.row: (r.score, reasons[r.row]) for r in found if r.row not in exact}
         first = self._hits(exact, limit)
@@ -80,7 +82,7 @@ class Index:
 
     def lookup(self, name: str, sort: Sort, *, corpora: Sequence[str] = ()) -> list[Hit]:
         """Return all passages of a pass, op, option or symbol, what defines it first."""
-        allowed = self._allowed(Query(corpora=tuple(corpora)))
+        allowed = self.allowed(Query(corpora=tuple(corpora)))
         return self._hits(self._exact([Named(name, sort)], allowed), None)
 
     def near(self, name: str, sort: Sort) -> list[str]:
@@ -134,7 +136,7 @@ class Index:
     def _vector(self, text: str) -> Scores:
         return np.asarray(self.embedder.embed([text])[0], np.float32)
 
-    def _allowed(self, query: Query) -> npt.NDArray[np.bool_] | None:
+    def allowed(self, query: Query) -> npt.NDArray[np.bool_] | None:
         """Return the mask of rows that the query's corpora and kinds let through, None for all."""
         if not query.kinds and not query.corpora:
             return None

@@ -21,11 +21,17 @@ class Command:
 
 # Groups of commands, and the catalogue key of their help.
 GROUPS = {
+    "index": "knowledge.group",
     "toolchain": "toolchain.group",
 }
 
 COMMANDS = (
     Command("doctor", "agent.cli.doctor:doctor", "doctor.summary", ("toolchain_python", "embedder")),
+    Command("index build", "agent.cli.index:build", "knowledge.build_summary", ("embedder", "toolchain_python")),
+    Command("index update", "agent.cli.index:update", "knowledge.update_summary", ("embedder", "toolchain_python")),
+    Command("index status", "agent.cli.index:status", "knowledge.status_summary", ("toolchain_python",)),
+    Command("index corpora", "agent.cli.index:corpora", "knowledge.corpora_summary"),
+    Command("search", "agent.cli.search:search", "search.summary"),
     Command("toolchain install", "agent.cli.toolchain:install", "toolchain.install_summary"),
     Command("toolchain list", "agent.cli.toolchain:show", "toolchain.list_summary", ("toolchain_python",)),
     Command("toolchain remove", "agent.cli.toolchain:remove", "toolchain.remove_summary"),

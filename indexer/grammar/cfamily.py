@@ -12,7 +12,8 @@ _PIECE = re.compile(
 )
 # Licence headers and rulers say nothing about the code below.
 _NOISE = re.compile(
-    r"^[\s/*=+-]*$|copyright|licen[sc]e|all rights reserved|warrant|conditions of any kind|spdx|apache\.org|llvm exceptions"
+    r"^[\s/*=+-]*$|copyright|licen[sc]e|all rights reserved|warrant|conditions of any kind|spdx|apache\.org"
+    r"|llvm exceptions"
     r"|distributed (under|on an)|see the license|under the terms|https?://llvm\.org|either express or implied|^-\*-",
     re.IGNORECASE,
 )

@@ -64,7 +64,7 @@ def _visit(node: Node, scope: str, kind: Kind) -> Iterator[Unit]:
         elif inner.type in _CLASSES and inner.child_by_field_name("body") is not None:
             yield from _class(child, inner, scope, kind)
         elif inner.type == "enum_specifier":
-            yield _unit(child, "enum", _joined(scope, _name(inner)), scope)
+            yield Unit(*_lines(child), "enum", _joined(scope, _name(inner)), scope)
 
 
 def _unwrap(node: Node) -> Node:
@@ -86,7 +86,7 @@ def _class(whole: Node, node: Node, scope: str, kind: Kind) -> Iterator[Unit]:
     header = node.text[: body.start_byte - node.start_byte].decode(errors="replace")
     own: Kind = "pattern" if _PATTERN.search(header) else "pass_impl" if _PASS.search(header) else kind
     if _length(whole) <= MAX_WHOLE_LINES:
-        yield _unit(whole, own, name, scope, alone=_length(whole) >= MIN_ALONE_LINES, context=header)
+        yield Unit(*_lines(whole), own, name, scope, header, alone=_length(whole) >= MIN_ALONE_LINES)
         return
     members = list(_visit(body, name, own))
     first = members[0].start if members else whole.end_point.row + 2
@@ -107,7 +107,7 @@ def _function(whole: Node, node: Node, scope: str, kind: Kind) -> Unit:
     end = body.start_byte - node.start_byte if body is not None else None
     signature = node.text[:end].decode(errors="replace")
     alone = _length(whole) >= MIN_ALONE_LINES or kind == "pattern"
-    return _unit(whole, kind, name, scope, alone=alone, context=signature, cuts=cuts)
+    return Unit(*_lines(whole), kind, name, scope, signature, cuts, alone)
 
 
 def _statement_rows(body: Node) -> Iterator[int]:
@@ -147,13 +147,10 @@ def _joined(scope: str, name: str) -> str:
     return f"{scope}::{name}" if scope and name else scope or name
 
 
-def _unit(
-    node: Node, kind: Kind, symbol: str, scope: str, *, alone: bool = False, context: str = "",
-    cuts: tuple[int, ...] = (),
-) -> Unit:  # fmt: skip
+def _lines(node: Node) -> tuple[int, int]:
     end = node.end_point
     last = end.row if end.column == 0 and end.row > node.start_point.row else end.row + 1
-    return Unit(node.start_point.row + 1, last, kind, symbol, scope, context, cuts, alone)
+    return node.start_point.row + 1, last
 
 
 def _length(node: Node) -> int:
@@ -161,9 +158,12 @@ def _length(node: Node) -> int:
 
 
 def _error_bytes(node: Node) -> int:
-    if node.type == "ERROR":
-        return node.end_byte - node.start_byte
-    return sum(_error_bytes(child) for child in node.children if child.has_error or child.is_error)
+    """Count the bytes that no rule took; inside an error node, whole definitions are still found."""
+    inner = sum(_error_bytes(child) for child in node.children if child.has_error)
+    if node.type != "ERROR":
+        return inner
+    understood = sum(child.end_byte - child.start_byte for child in node.named_children if child.type != "ERROR")
+    return node.end_byte - node.start_byte - understood + inner
 
 
 GRAMMAR = Grammar("cpp", "code", outline, re.compile(r"^\s*(//|/\*|\*|template\s*<|\[\[)"))

@@ -61,7 +61,9 @@ def _units(headings: list[_Heading], lines: list[str], fenced: list[bool]) -> It
         trail = {depth: name for depth, name in trail.items() if depth < level}
         end = following[0] - 1 if following else len(lines)
         cuts = tuple(n for n in range(start + 1, end + 1) if not lines[n - 2].strip() and not fenced[n - 1])
-        yield Unit(start, end, "doc", title, scope=" > ".join(trail.values()), context=" > ".join(trail.values()), cuts=cuts)
+        yield Unit(
+            start, end, "doc", title, scope=" > ".join(trail.values()), context=" > ".join(trail.values()), cuts=cuts
+        )
         trail[level] = title
 
 

@@ -15,7 +15,8 @@ MAX_WHOLE_LINES = 80
 MIN_ALONE_LINES = 8
 
 _PIECE = re.compile(
-    r"""(?P<quote>\"{3}|'{3})(?P<block>.*?)(?P=quote) | \#(?P<line>[^\n]*) | (?P<q>["'])(?P<string>(?:\\.|(?!(?P=q))[^\\\n])*)(?P=q) """,
+    r"""(?P<quote>\"{3}|'{3})(?P<block>.*?)(?P=quote) | \#(?P<line>[^\n]*)
+    | (?P<q>["'])(?P<string>(?:\\.|(?!(?P=q))[^\\\n])*)(?P=q)""",
     re.DOTALL | re.VERBOSE,
 )
 _MESSAGE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")

@@ -13,7 +13,9 @@ from indexer.grammar.cfamily import prose_of
 from indexer.records import Kind
 
 _PASS = re.compile(r'\b(?:Interface)?Pass\s*<\s*"(?P<argument>[^"]+)"')
-_TEXT_FIELD = re.compile(r"\b(?:let|string|code)\s+(?P<field>\w*[dD]escription|summary)\s*=\s*\[\{(?P<text>.*?)\}\]", re.DOTALL)
+_TEXT_FIELD = re.compile(
+    r"\b(?:let|string|code)\s+(?P<field>\w*[dD]escription|summary)\s*=\s*\[\{(?P<text>.*?)\}\]", re.DOTALL
+)
 # By the names of the base classes, template arguments left out.
 _BASES: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"\bDialect\b"), "dialect"),
