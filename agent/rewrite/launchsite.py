@@ -57,8 +57,8 @@ def limit_grid(site: LaunchSite, file: KernelFile, total: str, cores: int, param
     """Launch at most `cores` programs, and pass the kernel the former number as `parameter`."""
     subscript = cst.ensure_type(site.call.func, cst.Subscript)
     start, end = file.span(subscript.slice[0])[0], file.span(subscript)[1] - 1
-    place = file.span(site.call.args[-1])[1]
-    return [Edit(start, end, f"(min({total}, {cores}),)"), Edit(place, place, f", {parameter}={total}")]
+    added = file.append_to_list(site.call.args[0], site.call.args[-1], f"{parameter}={total}")
+    return [Edit(start, end, f"(min({total}, {cores}),)"), added]
 
 
 def _launches_in(node: cst.CSTNode, name: str, function: cst.FunctionDef | None) -> Iterator[LaunchSite]:

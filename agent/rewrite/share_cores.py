@@ -96,9 +96,8 @@ def _parameter_edit(file: KernelFile, total: str) -> Edit | None:
     if given.star_arg is not cst.MaybeSentinel.DEFAULT or given.kwonly_params or given.star_kwarg or not given.params:
         return None
     last = given.params[-1]
-    inner = last.default or (last.annotation.annotation if last.annotation is not None else last.name)
-    end = file.span(inner)[1]
-    return Edit(end, end, f", {total}" if last.default is None else f", {total}=1")
+    end = last.default or (last.annotation.annotation if last.annotation is not None else last.name)
+    return file.append_to_list(given.params[0].name, end, total if last.default is None else f"{total}=1")
 
 
 def _index_assignment(file: KernelFile) -> cst.SimpleStatementLine | None:

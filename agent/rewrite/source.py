@@ -52,6 +52,18 @@ class KernelFile:
         line = self.data[start:].decode()
         return line[: len(line) - len(line.lstrip(" \t"))]
 
+    def trailing_comment(self, line: cst.CSTNode) -> tuple[int, int] | None:
+        """Return where the comment behind a line of one statement stands, with the white space before it."""
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+            return None
+        comment = line.trailing_whitespace.comment
+        if comment is None:
+            return None
+        start = self.span(line.body[0])[1]
+        end = self.data.find(b"\n", start)
+        found = self.data[start : end if end >= 0 else len(self.data)].decode()
+        return (start, start + len(found.encode())) if found.lstrip().startswith("#") else None
+
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         """Make the edit that puts `text` in the place of `node`."""
         return Edit(*self.span(node), text)
@@ -72,6 +84,13 @@ class KernelFile:
         end = len(self.data) if end < 0 else end
         indent = self.indent(line)
         return Edit(end, end, "".join(f"\n{indent}{text}" for text in lines))
+
+    def append_to_list(self, first: cst.CSTNode, last: cst.CSTNode, text: str) -> Edit:
+        """Make the edit that adds an entry after `last` of a list of parameters, on a line of its own like the others."""
+        end = self.span(last)[1]
+        if self.lines(first)[0] == self.lines(last)[0]:
+            return Edit(end, end, f", {text}")
+        return Edit(end, end, f",\n{self.indent(last)}{text}")
 
     def apply(self, edits: Iterable[Edit]) -> str | None:
         """Return the file with all `edits` made; None where two of them overlap or the result does not parse."""

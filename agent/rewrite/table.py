@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 from agent.records import Structure
 from agent.rewrite.narrow_compare import narrow_compare
 from agent.rewrite.pick_stride import pick_stride
+from agent.rewrite.plain_accumulation import plain_accumulation
 from agent.rewrite.share_cores import share_cores
 from agent.symptoms.base import Rewrite, Subject
 
 Rule = Callable[[Subject, Structure], Rewrite | None]
 
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
+    "dot_acc_init": (plain_accumulation,),
+    "dot_scale_in_loop": (plain_accumulation,),
     "i64_add": (narrow_compare,),
     "i64_cmp": (narrow_compare,),
     "many_programs": (share_cores,),
