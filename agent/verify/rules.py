@@ -176,9 +176,10 @@ def _work_called(module: KernelModule, node: ast.Call) -> Iterator[Fact]:
         asks_device = name.startswith(("npu.", "cuda.")) and "graph" not in name.lower()
         if name not in _TORCH_FREE and not asks_device:
             yield Fact(f"torch.{name}", node.lineno)
-    elif isinstance(node.func, ast.Attribute) and root_name(node.func) not in module.modules:
-        if node.func.attr in _TENSOR_WORK:
-            yield Fact(f".{node.func.attr}()", node.lineno)
+        return
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if method in _TENSOR_WORK and root_name(node.func) not in module.modules:
+        yield Fact(f".{method}()", node.lineno)
 
 
 def _tensor_names(module: KernelModule) -> frozenset[str]:

@@ -1,0 +1,190 @@
+"""Runs a host on given inputs in the sandbox, its kernels as compiled Linalg IR or in Triton's interpreter."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agent.capture import job_of, read_launch
+from agent.records import KernelSource, Launch
+from agent.toolchain.client import Reply, Worker
+from agent.toolchain.flags import adapter_passes
+from agent.toolchain.install import AscendInstall
+from agent.toolchain.targets import Target
+from agent.verify.linalg import NotBuilt, build_library
+from agent.verify.llvm import run_tool
+from agent.verify.values import Values
+from indexer.errors import BadInput, SandboxError
+from indexer.messages import Message, message
+
+Level = Literal["linalg_cpu", "interpreter", "device", "none"]
+# A host may launch a kernel only after it saw another's results; each such step needs a round of building.
+_BUILD_ROUNDS = 8
+# The sandbox's errors that a host can cause; any other means that there is no sandbox.
+_LIMITS = frozenset({"sandbox.timeout", "sandbox.memory"})
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a host is called with: `initial` for a model's constructor and `given`, two trees over one set of storages.
+
+    `shapes` is how many sizes the file offers, `has_reference` whether it says what is right.
+    """
+
+    initial: Any
+    given: Values
+    shapes: int
+    has_reference: bool
+
+    def guarded(self) -> Inputs:
+        """Return the same inputs with guard zones around every storage."""
+        both = Values({"kind": "tuple", "items": [self.initial, self.given.tree]}, self.given.blobs).guarded()
+        initial, given = both.tree["items"]
+        return dataclasses.replace(self, initial=initial, given=Values(given, both.blobs))
+
+    def replaced(self, given: Values) -> Inputs:
+        """Return the same inputs with other storages."""
+        return dataclasses.replace(self, given=given)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The host ended: what it returned, which inputs it changed (by number, with storage), how many launches it made.
+
+    `launches` is None where the interpreter ran them, which does not count.
+    """
+
+    outputs: Values
+    changed: Mapping[int, Values]
+    launches: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """The host raised, crashed or was refused; `limit` says that it ran into a limit of time or memory instead."""
+
+    note: Message
+    limit: bool = False
+
+
+class Runner(Protocol):
+    """A way to run hosts."""
+
+    level: Level
+
+    def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
+        """Run the host of `source`; its kernels never run outside the sandbox."""
+
+
+class InterpreterRunner:
+    """Runs kernels in Triton's interpreter: what the language says, slowly, and nothing of the compilers."""
+
+    level: Level = "interpreter"
+
+    def __init__(self, worker: Worker, target: Target) -> None:
+        self.worker, self.target = worker, target
+
+    def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
+        """Run the host of `source`."""
+        reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, {}))
+        return reply if isinstance(reply, Broke) else _read_run(reply, counts_launches=False)
+
+
+class LinalgRunner:
+    """Runs kernels as the Linalg IR that the Ascend compilers receive, built once for each launch."""
+
+    level: Level = "linalg_cpu"
+
+    def __init__(self, worker: Worker, install: AscendInstall, target: Target, folder: Path) -> None:
+        self.worker, self.install, self.target, self.folder = worker, install, target, folder
+        self._libraries: dict[str, dict[str, bytes]] = {}
+
+    def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
+        """Run the host of `source`, building the kernels that it turns out to launch."""
+        libraries = self._libraries.setdefault(source.text, {})
+        for _ in range(_BUILD_ROUNDS):
+            reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, libraries))
+            if isinstance(reply, Broke):
+                return reply
+            if reply.status != "missing":
+                return _read_run(reply, counts_launches=True)
+            for item in reply.fields["launches"]:
+                built = self._build(source, item)
+                if isinstance(built, NotBuilt):
+                    return built
+                libraries[str(item["key"])] = built
+        return NotBuilt(message("verify.too_many_rounds", rounds=_BUILD_ROUNDS))
+
+    def _build(self, source: KernelSource, item: dict[str, Any]) -> bytes | NotBuilt:
+        """Lower one launch to Linalg IR and build it; returns the library's bytes."""
+        captured = read_launch(item, source.path, "")
+        if captured.ttir is None:
+            said = captured.diagnostic.message if captured.diagnostic else ""
+            return NotBuilt(message("verify.front_end", kernel=captured.launch.kernel, said=said))
+        text = self._lower(captured.ttir, captured.launch)
+        built = text if isinstance(text, NotBuilt) else build_library(text, captured.launch, self.folder)
+        return built if isinstance(built, NotBuilt) else built.path.read_bytes()
+
+    def _lower(self, ttir: str, launch: Launch) -> str | NotBuilt:
+        flags = [step.flag for step in adapter_passes(self.target, launch.options)]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
+            Path(scratch, "kernel.ttir").write_text(ttir, encoding="utf-8")
+            command: list[str | Path] = [self.install.adapter, "kernel.ttir", *flags, "--mlir-disable-threading"]
+            failed = run_tool([*command, "-o", "kernel.mlir"], Path(scratch))
+            if failed is not None:
+                return NotBuilt(
+                    message("verify.tool_failed", kernel=launch.kernel, tool=failed.tool, said=failed.output)
+                )
+            return Path(scratch, "kernel.mlir").read_text(encoding="utf-8")
+
+
+def make_inputs(worker: Worker, source: KernelSource, target: Target, seed: int, shape: int) -> Inputs | Broke:
+    """Let the file make its inputs for one seed and one of its shapes."""
+    reply = _ask(worker, "inputs", source, target, {"seed": seed, "shape_index": shape}, [])
+    if isinstance(reply, Broke):
+        return reply
+    fields = reply.fields
+    given = Values(fields["inputs"], reply.blobs)
+    return Inputs(fields["initial"], given, int(fields["shapes"]), bool(fields["has_reference"]))
+
+
+def run_reference(worker: Worker, source: KernelSource, target: Target, inputs: Inputs, seed: int) -> Values | Broke:
+    """Run the file's own reference, in float64 where it can."""
+    fields = {"seed": seed, "inputs": inputs.given.tree, "initial": inputs.initial}
+    reply = _ask(worker, "reference", source, target, fields, list(inputs.given.blobs))
+    return reply if isinstance(reply, Broke) else Values(reply.fields["outputs"], reply.blobs)
+
+
+def _job(inputs: Inputs, seed: int, libraries: Mapping[str, bytes]) -> tuple[dict[str, Any], list[bytes]]:
+    guarded = inputs.guarded()
+    blobs = list(guarded.given.blobs)
+    numbers = {key: len(blobs) + i for i, key in enumerate(libraries)}
+    fields = {"seed": seed, "inputs": guarded.given.tree, "initial": guarded.initial, "libraries": numbers}
+    return fields, [*blobs, *libraries.values()]
+
+
+def _ask(
+    worker: Worker, job: str, source: KernelSource, target: Target, fields: dict[str, Any], blobs: list[bytes]
+) -> Reply | Broke:
+    common, companions = job_of(source, target.name)
+    names = {name: len(blobs) + index for name, index in common.get("companions", {}).items()}
+    try:
+        return worker.request(job, {**common, **fields, "companions": names}, [*blobs, *companions])
+    except BadInput as error:
+        return Broke(error.note)
+    except SandboxError as error:
+        if error.note.key not in _LIMITS:
+            raise
+        return Broke(error.note, limit=True)
+
+
+def _read_run(reply: Reply, *, counts_launches: bool) -> Ran:
+    fields = reply.fields
+    changed = {int(number): Values(tree, reply.blobs) for number, tree in fields["changed"].items()}
+    count = sum(int(item["count"]) for item in fields["launches"]) if counts_launches else None
+    return Ran(Values(fields["outputs"], reply.blobs), changed, count)
