@@ -15,9 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("indexer", "retriever", "agent")
 KEY = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 # Strings of the form `area.word` that are file names.
-FILE_SUFFIXES = frozenset(
-    ["toml", "json", "jsonl", "html", "py", "md", "mlir", "ttir", "o", "c", "so", "ll", "txt", "npy"]
-)
+FILE_SUFFIXES = frozenset(["toml", "json", "jsonl", "html", "py", "md", "mlir", "ttir", "o", "c", "so", "ll", "txt"])
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
