@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from agent.perf.memref import MemRef, element_bits
 
@@ -23,21 +23,27 @@ def read_constant(text: str) -> Value:
     return int(found[1]) if found[1].lstrip("-").isdigit() else float(found[1])
 
 
-def compute(name: str, operands: Sequence[Value], attributes: dict[str, str], result_type: str) -> Value:
-    """Return the result of the `arith` operation `name`, None when an operand or the operation is not known."""
+def plan_compute(name: str, attributes: Mapping[str, str], result_type: str) -> Callable[[Sequence[Value]], Value]:
+    """Return how to compute the `arith` operation `name`: None when an operand or the operation is not known."""
     if name == "select":
-        return _select(operands)
+        return _select
     rule = _RULES.get(name)
-    numbers = [value for value in operands if isinstance(value, int | float)]
     if name == "cmpi":
         predicate = int(attributes["predicate"].split(" ")[0])
         rule = _COMPARE[predicate if predicate < _UNSIGNED else predicate - 4]
-    if rule is None or len(numbers) != len(operands):
-        return None
-    try:
-        return _fit(rule(*numbers), result_type)
-    except (ZeroDivisionError, OverflowError, TypeError, ValueError):  # as undefined there as on the machine
-        return None
+    if rule is None:
+        return lambda _: None
+    fit = _fitting(result_type)
+
+    def compute(operands: Sequence[Value]) -> Value:
+        if not all(isinstance(value, int | float) for value in operands):
+            return None
+        try:
+            return fit(rule(*operands))
+        except (ZeroDivisionError, OverflowError, TypeError, ValueError):  # as undefined there as on the machine
+            return None
+
+    return compute
 
 
 def _select(operands: Sequence[Value]) -> Value:
@@ -50,15 +56,18 @@ def _select(operands: Sequence[Value]) -> Value:
     return first if first == second else None
 
 
-def _fit(value: float, result_type: str) -> int | float:
-    """Wrap an integer into the width of its type; i1 is kept as 0 or 1."""
-    if not isinstance(value, int):
-        return value
-    if result_type == "index" or result_type.startswith(("f", "bf")):
-        return value
+def _fitting(result_type: str) -> Callable[[float], float]:
+    """Return how to wrap an integer into the width of its type; i1 is kept as 0 or 1."""
+    if result_type == "index" or not result_type.startswith("i"):
+        return lambda value: value
     bits = element_bits(result_type)
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
+    mask, sign = (1 << bits) - 1, 1 << (bits - 1)
+
+    def fit(value: float) -> float:
+        kept = int(value) & mask
+        return kept - mask - 1 if bits > 1 and kept & sign else kept
+
+    return fit
 
 
 def _divide(a: float, b: float) -> float:

@@ -38,6 +38,7 @@ _FREE = frozenset({
     "memref.extract_aligned_pointer_as_index", "memref.extract_strided_metadata", "vector.constant_mask",
     "vector.create_mask", "ub.poison", "affine.yield",
 })  # fmt: skip
+_ACCESSES = frozenset({"memref.load", "memref.store", "affine.load", "affine.store"})
 _SCALAR_DIALECTS = ("arith.", "affine.", "index.", "math.", "memref.", "llvm.")
 # Vector operations of HIVM with a rule here; any other counts as a plain one and is named in a remark
 # (AscendNPU-IR@8796a8ac:bishengir/include/bishengir/Dialect/HIVM/IR/HIVMVectorOps.td).
@@ -49,8 +50,15 @@ _VECTOR = frozenset({
 })  # fmt: skip
 
 
-def describe(op: IrOp, operands: Sequence[Value]) -> Sequence[Event]:
-    """Return the events of `op`; an operation without a rule is still counted, with `known` False."""
+Describer = Callable[[Sequence[Value]], Sequence[Event]]
+_Rule = Callable[[IrOp, str, Sequence[Value], int | None], Sequence[Event]]
+
+
+def plan_events(op: IrOp) -> Describer | Sequence[Event]:
+    """Return the events of `op`, or how to tell them once the values of its operands are known.
+
+    An operation without a rule is still counted, with `known` False.
+    """
     line = op.place.line if op.place is not None else None
     if op.name in _FREE:
         return ()
@@ -58,33 +66,38 @@ def describe(op: IrOp, operands: Sequence[Value]) -> Sequence[Event]:
     if _works_on_registers(op):
         return _describe_register(op, line)
     if dialect in {"hivm", "hfusion", "ave"}:
-        return _describe_hivm(op, name.removeprefix("hir."), operands, line)
-    if op.name in {"memref.load", "memref.store", "affine.load", "affine.store"}:
-        return _describe_access(op, operands, line)
+        return _plan_hivm(op, name.removeprefix("hir."), line)
+    if op.name in _ACCESSES:
+        return lambda operands: _describe_access(op, operands, line)
     if op.name == "memref.copy":
-        return _describe_transfer(op, "copy", operands, line)
-    if op.name.startswith("memref."):
-        moved = any(isinstance(value, int) for value in operands)
-        return (Scalar(op.name, line),) if moved and op.results else ()
+        return lambda operands: _describe_transfer(op, "copy", operands, line)
+    if op.name.startswith("memref."):  # a view at a computed place takes an address calculation
+        return (Scalar(op.name, line),) if op.results and any(o.type == "index" for o in op.operands) else ()
     return (Scalar(op.name, line, known=op.name.startswith(_SCALAR_DIALECTS)),)
 
 
-def _describe_hivm(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
+def _plan_hivm(op: IrOp, name: str, line: int | None) -> Describer | Sequence[Event]:
     if name in _FREE_HIR:
         return ()
     if name in _SYNC:
         return (Sync(name, line),)
     if "mmad" in name.lower():
-        return (_describe_cube(op, operands, line),)
+        return lambda operands: (_describe_cube(op, operands, line),)
+    if not any(operand.type.startswith("memref<") for operand in op.operands):
+        return (Scalar(op.name, line, known=False),)
+    return lambda operands: _describe_hivm(op, name, operands, line)
+
+
+def _describe_hivm(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
     views = [value for value in operands if isinstance(value, MemRef)]
     if not views:
         return (Scalar(op.name, line, known=False),)
-    special = _TRANSFERS.get(name)
+    rule = _TRANSFERS.get(name)
     on_chip_copy = name == "copy" and all(view.space == "ub" for view in views)
-    if special is None or on_chip_copy:
+    if rule is None or on_chip_copy:
         touches_gm = any(view.space == "gm" for view in views)
-        special = _describe_transfer if touches_gm else _describe_vector
-    return special(op, name, operands, line)
+        rule = _describe_transfer if touches_gm else _describe_vector
+    return rule(op, name, operands, line)
 
 
 def _describe_transfer(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
@@ -205,7 +218,7 @@ def _describe_register(op: IrOp, line: int | None) -> Sequence[Event]:
     return (Register(op.name, line, element_of(widest.type), -(-vector_bits(widest.type) // REGISTER_BITS)),)
 
 
-_TRANSFERS: dict[str, Callable[[IrOp, str, Sequence[Value], int | None], Sequence[Event]]] = {
+_TRANSFERS: dict[str, _Rule] = {
     "load": _describe_transfer,
     "store": _describe_transfer,
     "nd2nz": _describe_transfer,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.perf.affine import evaluate_map
-from agent.perf.arithmetic import Value, compute, read_constant
-from agent.perf.describe import describe
-from agent.perf.events import Scalar, Tally
-from agent.perf.loops import Extrapolation, run_iterations, steers_itself
+from agent.perf.arithmetic import Value, plan_compute, read_constant
+from agent.perf.describe import Describer, plan_events
+from agent.perf.events import Event, Scalar, Tally, Vector
+from agent.perf.loops import Variation, run_iterations, tell_variation
 from agent.perf.memref import MemRef, vector_bits
 from agent.perf.views import make_view
 from indexer.ir.records import IrBlock, IrOp
@@ -27,152 +27,223 @@ class Note:
     op: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation, prepared once: which values it takes and gives, what it counts, how it is computed.
+
+    `control` follows its regions or callee; else `events` (or `describe`, when they depend on the operands) are
+    counted, and `compute` gives the results.
+    """
+
+    op: IrOp
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    control: Control | None
+    events: Sequence[Event]
+    describe: Describer | None
+    compute: Compute | None
+
+
 @dataclass(slots=True)
-class Program:
-    """One program instance while it is followed; `notes` collects what had to be assumed."""
+class Plans:
+    """What is prepared once for all programs of a launch, by the identity of blocks and loops of its module."""
 
     functions: Mapping[str, IrOp]
     aliases: Mapping[str, str]
     weigh: Callable[[Tally], float]  # chooses the costlier branch where the condition is not known
+    blocks: dict[int, list[Step]] = field(default_factory=dict)
+    loops: dict[int, Variation] = field(default_factory=dict)
+    notes: set[Note] = field(default_factory=set)  # what had to be assumed
+    followed: int = 0  # operations followed so far
+
+    def steps(self, block: IrBlock) -> list[Step]:
+        """Return the prepared operations of `block`."""
+        known = self.blocks.get(id(block))
+        if known is None:
+            known = self.blocks[id(block)] = [_plan(op, self) for op in block.ops]
+        return known
+
+    def variation(self, loop: IrOp) -> Variation:
+        """Tell how the iterations of `loop` may differ in their work."""
+        known = self.loops.get(id(loop))
+        if known is None:
+            known = self.loops[id(loop)] = tell_variation(loop)
+        return known
+
+
+@dataclass(slots=True)
+class Program:
+    """One program instance while it is followed: block `block` of `blocks`, on vector core `sub_block` of its pair."""
+
+    plans: Plans
     block: int
     sub_block: int
     blocks: int
-    steering: dict[int, bool] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
-    notes: set[Note] = field(default_factory=set)
     env: dict[str, Value] = field(default_factory=dict)
     depth: int = 0
 
-    def run(self, function: IrOp, arguments: Sequence[Value]) -> list[Value]:
+    def run(self, function: IrOp, arguments: Sequence[Value]) -> Sequence[Value]:
         """Follow `function` on `arguments`; returns what it returns."""
         if not function.regions or not function.regions[0]:
             return []
         outer, self.env = self.env, {}
         self.depth += 1
         block = function.regions[0][0]
-        self._bind(block, arguments)
-        returned = self._follow(block)
+        self.bind(block, arguments)
+        returned = self.follow(block)
         self.depth -= 1
         self.env = outer
         return returned
 
-    def _bind(self, block: IrBlock, values: Sequence[Value]) -> None:
+    def bind(self, block: IrBlock, values: Sequence[Value]) -> None:
+        """Give the arguments of `block` their values."""
         for argument, value in zip(block.arguments, values, strict=False):
             self.env[argument.name] = value
 
-    def _follow(self, block: IrBlock) -> list[Value]:
+    def follow(self, block: IrBlock) -> Sequence[Value]:
         """Follow one block; returns the operands of its terminator."""
-        values: list[Value] = []
-        for op in block.ops:
-            values = [self.env.get(operand.name) for operand in op.operands]
-            handler = _CONTROL.get(op.name)
-            if handler is not None:
-                self._store(op, handler(self, op, values))
+        env = self.env
+        values: Sequence[Value] = ()
+        steps = self.plans.steps(block)
+        self.plans.followed += len(steps)
+        for step in steps:
+            values = [env.get(name) for name in step.operands]
+            if step.control is not None:
+                results = step.control(self, step.op, values)
             else:
-                self._apply(op, values)
+                self._count(step, values)
+                if step.compute is None:
+                    continue
+                results = step.compute(self, values)
+            for index, name in enumerate(step.results):
+                env[name] = results[index] if index < len(results) else None
         return values
 
-    def _store(self, op: IrOp, results: Sequence[Value]) -> None:
-        for index, result in enumerate(op.results):
-            self.env[result.name] = results[index] if index < len(results) else None
-
-    def _apply(self, op: IrOp, values: Sequence[Value]) -> None:
-        for event in describe(op, values):
-            self.tally.add(event)
-            if not getattr(event, "known", True):
-                self.notes.add(Note("unknown_op", event.line, op.name))
-        if op.results:
-            self._store(op, self._compute(op, values))
-
-    def _compute(self, op: IrOp, values: Sequence[Value]) -> Sequence[Value]:
-        dialect, _, name = op.name.partition(".")
-        first = op.results[0].type
-        if vector_bits(first):
-            return ()
-        if first.startswith("memref<") and name != "select":
-            return (make_view(op, values),)
-        if op.name == "arith.constant":
-            return (read_constant(op.attributes["value"]),)
-        if dialect == "arith":
-            return (compute(name, values, dict(op.attributes), first),)
-        if dialect == "affine":
-            return (self._affine(op, name, values),)
-        if op.name in {"hivm.hir.get_block_idx", "hivm.hir.get_sub_block_idx", "hivm.hir.get_block_num"}:
-            return ({"get_block_idx": self.block, "get_block_num": self.blocks}.get(name[4:], self.sub_block),)
-        if op.name == "memref.dim" and isinstance(values[0], MemRef) and isinstance(values[1], int):
-            return (values[0].sizes[values[1]],)
-        return ()
-
-    def _affine(self, op: IrOp, name: str, values: Sequence[Value]) -> Value:
-        text = op.attributes.get("map", "")
-        numbers = [v if isinstance(v, int) else None for v in values]
-        results = evaluate_map(self.aliases.get(text, text), numbers)
-        known = [r for r in results if r is not None]
-        if len(known) != len(results):
-            return None
-        return min(known) if name == "min" else max(known) if name == "max" else known[0]
-
-    def iterate(self, op: IrOp, start: int, step: int, trips: int, carried: Sequence[Value]) -> list[Value]:
-        """Follow a counted loop and add all its iterations to the tally."""
-        block = op.regions[0][0]
-
-        def body(index: int, state: Sequence[Value]) -> tuple[Tally, list[Value]]:
-            outer, self.tally = self.tally, Tally()
-            self.tally.add(Scalar("scf.for", op.place.line if op.place else None))
-            self._bind(block, [start + index * step, *state])
-            state = self._follow(block)
-            inner, self.tally = self.tally, outer
-            return inner, state
-
-        result: Extrapolation = run_iterations(body, trips, carried, self._steers(op))
-        self.tally.merge(result.tally)
-        if result.sampled:
-            self.notes.add(Note("loop_sampled", op.place.line if op.place else None))
-        return result.carried
-
-    def _steers(self, op: IrOp) -> bool:
-        """Ask once per loop; `functions` keeps the operations alive, so their ids stay theirs."""
-        known = self.steering.get(id(op))
-        if known is None:
-            known = self.steering[id(op)] = steers_itself(op)
-        return known
-
-    def alternative(self, block: IrBlock) -> tuple[Tally, list[Value]]:
-        """Follow a branch apart, without adding it."""
+    def follow_apart(self, block: IrBlock) -> tuple[Tally, Sequence[Value]]:
+        """Follow one block without adding what it does."""
         outer, self.tally = self.tally, Tally()
-        values = self._follow(block)
+        values = self.follow(block)
         inner, self.tally = self.tally, outer
         return inner, values
 
+    def assume(self, kind: str, op: IrOp) -> None:
+        """Note that something about `op` was assumed."""
+        self.plans.notes.add(Note(kind, op.place.line if op.place else None, op.name if kind == "unknown_op" else ""))
 
-def _run_for(program: Program, op: IrOp, values: Sequence[Value]) -> list[Value]:
+    def _count(self, step: Step, values: Sequence[Value]) -> None:
+        events = step.describe(values) if step.describe is not None else step.events
+        for event in events:
+            self.tally.add(event)
+            if isinstance(event, Scalar | Vector) and not event.known:
+                self.assume("unknown_op", step.op)
+
+    def iterate(self, op: IrOp, start: int, step: int, trips: int, carried: Sequence[Value]) -> Sequence[Value]:
+        """Follow a counted loop and add all its iterations."""
+        block = op.regions[0][0]
+        turn = Scalar("scf.for", op.place.line if op.place else None)
+
+        def body(index: int, state: Sequence[Value]) -> tuple[Tally, Sequence[Value]]:
+            self.bind(block, [start + index * step, *state])
+            tally, left = self.follow_apart(block)
+            tally.add(turn)
+            return tally, left
+
+        result = run_iterations(body, trips, carried, self.plans.variation(op))
+        self.tally.merge(result.tally)
+        if result.sampled:
+            self.assume("loop_sampled", op)
+        return result.carried
+
+
+Control = Callable[[Program, IrOp, Sequence[Value]], Sequence[Value]]
+Compute = Callable[[Program, Sequence[Value]], Sequence[Value]]
+
+
+def _plan(op: IrOp, plans: Plans) -> Step:
+    control = _CONTROL.get(op.name)
+    planned = () if control is not None else plan_events(op)
+    describe = planned if callable(planned) else None
+    return Step(
+        op, tuple(o.name for o in op.operands), tuple(r.name for r in op.results), control,
+        () if callable(planned) else planned, describe,
+        _plan_compute(op, plans) if op.results and control is None else None,
+    )  # fmt: skip
+
+
+def _plan_compute(op: IrOp, plans: Plans) -> Compute:
+    dialect, _, name = op.name.partition(".")
+    first = op.results[0].type
+    if vector_bits(first):
+        return lambda _program, _values: ()
+    if first.startswith("memref<") and name != "select":
+        return lambda _program, values: (make_view(op, values),)
+    if op.name == "arith.constant":
+        constant = (read_constant(op.attributes["value"]),)
+        return lambda _program, _values: constant
+    if dialect == "arith":
+        compute = plan_compute(name, op.attributes, first)
+        return lambda _program, values: (compute(values),)
+    if dialect == "affine":
+        return _plan_affine(op, name, plans)
+    if op.name == "memref.dim":
+        return lambda _program, values: (_measure(values),)
+    return _OWN.get(name, lambda _program, _values: ())
+
+
+def _plan_affine(op: IrOp, name: str, plans: Plans) -> Compute:
+    text = op.attributes.get("map", "")
+    text = plans.aliases.get(text, text)
+    choose = {"min": min, "max": max}.get(name, lambda results: results[0])
+
+    def compute(_program: Program, values: Sequence[Value]) -> Sequence[Value]:
+        numbers = [value if isinstance(value, int) else None for value in values]
+        results = [result for result in evaluate_map(text, numbers) if result is not None]
+        return (choose(results),) if results else ()
+
+    return compute
+
+
+def _measure(values: Sequence[Value]) -> Value:
+    view, axis = values
+    return view.sizes[axis] if isinstance(view, MemRef) and isinstance(axis, int) else None
+
+
+_OWN: dict[str, Compute] = {
+    "hir.get_block_idx": lambda program, _values: (program.block,),
+    "hir.get_block_num": lambda program, _values: (program.blocks,),
+    "hir.get_sub_block_idx": lambda program, _values: (program.sub_block,),
+}
+
+
+def _run_for(program: Program, op: IrOp, values: Sequence[Value]) -> Sequence[Value]:
     lower, upper, step, *carried = values
     if isinstance(lower, int) and isinstance(upper, int) and isinstance(step, int) and step > 0:
         return program.iterate(op, lower, step, max(0, -(-(upper - lower) // step)), carried)
-    program.notes.add(Note("loop_on_data", op.place.line if op.place else None))
+    program.assume("loop_on_data", op)
     return program.iterate(op, lower if isinstance(lower, int) else 0, 1, 1, carried)
 
 
-def _run_if(program: Program, op: IrOp, values: Sequence[Value]) -> list[Value]:
+def _run_if(program: Program, op: IrOp, values: Sequence[Value]) -> Sequence[Value]:
     branches = [region[0] if region else None for region in op.regions]
     condition = values[0]
     if isinstance(condition, int | float):
         chosen = branches[0] if condition else (branches[1] if len(branches) > 1 else None)
         if chosen is None:
             return []
-        tally, result = program.alternative(chosen)
+        tally, result = program.follow_apart(chosen)
         program.tally.merge(tally)
         return result
-    program.notes.add(Note("branch_on_data", op.place.line if op.place else None))
-    outcomes = [program.alternative(branch) for branch in branches if branch is not None]
+    program.assume("branch_on_data", op)
+    outcomes = [program.follow_apart(branch) for branch in branches if branch is not None]
     if not outcomes:
         return []
-    tally, result = max(outcomes, key=lambda outcome: program.weigh(outcome[0]))
+    tally, result = max(outcomes, key=lambda outcome: program.plans.weigh(outcome[0]))
     program.tally.merge(tally)
     return _agree([values for _, values in outcomes], result)
 
 
-def _agree(outcomes: list[list[Value]], chosen: list[Value]) -> list[Value]:
+def _agree(outcomes: list[Sequence[Value]], chosen: Sequence[Value]) -> list[Value]:
     """Keep a result of the chosen branch when it is a view or the same number in all branches."""
     same = [all(index < len(o) and o[index] == value for o in outcomes) for index, value in enumerate(chosen)]
     return [v if isinstance(v, MemRef) or equal else None for v, equal in zip(chosen, same, strict=True)]
@@ -181,42 +252,42 @@ def _agree(outcomes: list[list[Value]], chosen: list[Value]) -> list[Value]:
 def _run_while(program: Program, op: IrOp, values: Sequence[Value]) -> list[Value]:
     """Follow a while loop as long as its condition is known; else count one iteration and say so."""
     before, after = op.regions[0][0], op.regions[1][0]
-    state = list(values)
+    state: Sequence[Value] = values
     for count in range(_WHILE_LIMIT + 1):
-        program._bind(before, state)  # noqa: SLF001 - the handlers are the class's own, split by operation
-        condition, *passed = program._follow(before)  # noqa: SLF001
+        program.bind(before, state)
+        condition, *passed = program.follow(before)
         if isinstance(condition, int) and not condition:
             return passed
         if count == _WHILE_LIMIT or (condition is None and count == 1):
             break
-        program._bind(after, passed)  # noqa: SLF001
-        state = program._follow(after)  # noqa: SLF001
-    program.notes.add(Note("loop_on_data", op.place.line if op.place else None))
+        program.bind(after, passed)
+        state = program.follow(after)
+    program.assume("loop_on_data", op)
     return [None if not isinstance(value, MemRef) else value for value in passed]
 
 
-def _run_call(program: Program, op: IrOp, values: Sequence[Value]) -> list[Value]:
+def _run_call(program: Program, op: IrOp, values: Sequence[Value]) -> Sequence[Value]:
     callee = op.attributes.get("callee", "").removeprefix("@").strip('"')
-    function = program.functions.get(callee)
+    function = program.plans.functions.get(callee)
     line = op.place.line if op.place else None
     if function is None or not function.regions or not function.regions[0] or program.depth > _CALL_LIMIT:
-        program.notes.add(Note("unknown_op", line, f"func.call @{callee}"))
+        program.assume("unknown_op", op)
         program.tally.add(Scalar(f"func.call @{callee}", line, known=False))
         return []
     program.tally.add(Scalar("func.call", line))
     return program.run(function, values)
 
 
-def _run_scope(program: Program, op: IrOp, _values: Sequence[Value]) -> list[Value]:
+def _run_scope(program: Program, op: IrOp, _values: Sequence[Value]) -> Sequence[Value]:
     """Follow an operation that only holds a region, such as scope.scope or scf.execute_region."""
-    result: list[Value] = []
+    result: Sequence[Value] = ()
     for region in op.regions:
         for block in region:
-            result = program._follow(block)  # noqa: SLF001
+            result = program.follow(block)
     return result
 
 
-_CONTROL: dict[str, Callable[[Program, IrOp, Sequence[Value]], list[Value]]] = {
+_CONTROL: dict[str, Control] = {
     "scf.for": _run_for,
     "scf.if": _run_if,
     "scf.while": _run_while,

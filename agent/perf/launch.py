@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from agent.perf.arithmetic import Value
-from agent.perf.evaluate import Note, Program
+from agent.perf.evaluate import Note, Plans, Program
 from agent.perf.events import Tally
 from agent.perf.memref import element_bits, parse_memref
 from agent.records import Launch, ScalarArgument, TensorArgument
@@ -20,7 +20,9 @@ _SPECIAL = ("ffts_base_address", "sync_block_lock", "workspace")
 _WORKSPACE = "workspace"
 _GRID = 3  # the compiler appends the grid's three sizes
 _SAMPLE = 16  # programs followed of a bigger grid
-_PROBE = 3  # if so many, spread over the grid, do the same, all do
+_PROBE = 4  # if so many, spread over the grid, do the same, all do
+_LEAST = 4  # programs followed even if each is long
+_BUDGET = 20_000  # operations followed, after which no further program is begun
 _GOLDEN = 0.6180339887498949
 _SCHEDULED = 4096  # grids up to this size are put on the cores one by one
 SUB_BLOCKS = 2  # vector cores of one cube core (AscendNPU-IR@8796a8ac: .../TileAndBindSubBlock/Helper.h:39)
@@ -54,11 +56,10 @@ def follow_launch(hivm: Snapshot, launch: Launch, weigh: Callable[[Tally], float
         raise ValueError("no device function in the module")
     cubes = [f for f in entries if "AIC" in f.attributes.get("hivm.func_core_type", "")]
     vectors = [f for f in entries if f not in cubes]
-    notes: set[Note] = set()
-    steering: dict[int, bool] = {}
+    plans = Plans(hivm.functions, hivm.aliases, weigh)
 
     def run(function: IrOp, index: int, sub_block: int) -> Tally:
-        program = Program(hivm.functions, hivm.aliases, weigh, index, sub_block, launch.programs, steering, notes=notes)
+        program = Program(plans, index, sub_block, launch.programs)
         program.run(function, bind_arguments(function, launch))
         return program.tally
 
@@ -71,9 +72,9 @@ def follow_launch(hivm: Snapshot, launch: Launch, weigh: Callable[[Tally], float
                 half.merge(run(function, index, sub_block))
         return Block(index, cube, max(halves, key=weigh))
 
-    blocks = _sample(launch.programs, follow)
+    blocks = _sample(launch.programs, plans, follow)
     unbound = tuple(name for name, value in _user_values(launch).items() if value is None)
-    return Followed(tuple(blocks), launch.programs, bool(cubes), frozenset(notes), unbound, _footprint(launch))
+    return Followed(tuple(blocks), launch.programs, bool(cubes), frozenset(plans.notes), unbound, _footprint(launch))
 
 
 def bind_arguments(function: IrOp, launch: Launch) -> list[Value]:
@@ -124,22 +125,28 @@ def _is_entry(function: IrOp) -> bool:
     )
 
 
-def _sample(programs: int, follow: Callable[[int], Block]) -> list[Block]:
-    """Follow all programs of a small grid; of a big one a spread sample, less if the first few do the same."""
-    if programs <= _SAMPLE:
-        return [follow(index) for index in range(programs)]
-    positions = _spread(programs)
-    probed = [follow(positions[i]) for i in (0, len(positions) // 2, len(positions) - 1)[:_PROBE]]
-    if all(b.cube == probed[0].cube and b.vector == probed[0].vector for b in probed):
-        return probed
-    known = {block.index: block for block in probed}
-    return [known[index] if index in known else follow(index) for index in positions]
+def _sample(programs: int, plans: Plans, follow: Callable[[int], Block]) -> list[Block]:
+    """Follow programs spread over the grid: all of a small one; fewer when all do the same, or when each is long."""
+    blocks: dict[int, Block] = {}
+    for index in _spread(programs):
+        blocks[index] = follow(index)
+        known = list(blocks.values())
+        if len(known) >= _LEAST and plans.followed > _BUDGET:
+            break
+        if len(known) == _PROBE < programs and all(
+            b.cube == known[0].cube and b.vector == known[0].vector for b in known
+        ):
+            break
+    return [blocks[index] for index in sorted(blocks)]
 
 
 def _spread(programs: int) -> list[int]:
-    """Return one program of each of equal stretches, at uneven places so that no period of the grid is hit."""
+    """Return programs so that any first few of them are spread over the grid, and hit no period of it."""
+    if programs <= _SAMPLE:
+        return sorted(range(programs), key=lambda index: (index * _GOLDEN) % 1)
     stretch = programs / _SAMPLE
-    return [int((i + (i * _GOLDEN) % 1) * stretch) for i in range(_SAMPLE)]
+    order = sorted(range(_SAMPLE), key=lambda index: (index * _GOLDEN) % 1)
+    return [int((i + (i * _GOLDEN) % 1) * stretch) for i in order]
 
 
 def _user_values(launch: Launch) -> dict[str, float | int | None]:

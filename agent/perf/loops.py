@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from agent.perf.arithmetic import Value
 from agent.perf.events import Tally
 from agent.perf.memref import MemRef
 from indexer.ir.records import IrOp, IrValue
 
-_FULL = 24  # a loop up to this long is followed whole
+Variation = Literal["none", "smooth", "any"]
+# A loop up to this long is followed whole. Where sizes only grow or shrink on the way, as with a mask at the end, equal
+# work at both ends and in the middle means equal work between.
+_FULL: dict[Variation, int] = {"none": 2, "smooth": 4, "any": 24}
 _BUDGET = 24  # iterations of a longer one that are followed
-Body = Callable[[int, Sequence[Value]], tuple[Tally, list[Value]]]
+Body = Callable[[int, Sequence[Value]], tuple[Tally, Sequence[Value]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +24,16 @@ class Extrapolation:
     """All iterations together, the values after the last, and whether some were interpolated."""
 
     tally: Tally
-    carried: list[Value]
+    carried: Sequence[Value]
     sampled: bool = False
 
 
-def run_iterations(body: Body, trips: int, carried: Sequence[Value], varies: bool) -> Extrapolation:  # noqa: FBT001
-    """Follow a loop of `trips` iterations; `varies` tells that its work may depend on the iteration."""
-    total, state = Tally(), list(carried)
+def run_iterations(body: Body, trips: int, carried: Sequence[Value], variation: Variation) -> Extrapolation:
+    """Follow a loop of `trips` iterations; `variation` tells how its work depends on the iteration."""
+    total, state = Tally(), carried
     if trips == 0:
         return Extrapolation(total, state)
-    if trips <= 2 or (varies and trips <= _FULL):
+    if trips <= 2 or trips <= _FULL[variation]:
         for index in range(trips):
             tally, state = body(index, state)
             total.merge(tally)
@@ -37,7 +41,7 @@ def run_iterations(body: Body, trips: int, carried: Sequence[Value], varies: boo
     first, after_first = body(0, state)
     second, after_second = body(1, after_first)
     total.merge(first)
-    if not varies:
+    if variation == "none":
         total.merge(second, trips - 1)
         return Extrapolation(total, _advance(after_first, after_second, trips - 1))
     total.merge(second)
@@ -87,7 +91,7 @@ class _Sampler:
             inside = b - a - 1
             if inside <= 0:
                 continue
-            if at_a == at_b or self._left <= 0:
+            if (at_a == at_b and (a, b) != (low[0], high[0])) or self._left <= 0:
                 sampled = sampled or at_a != at_b
                 total.merge(at_a, inside / 2)
                 total.merge(at_b, inside / 2)
@@ -100,22 +104,30 @@ class _Sampler:
 
 
 _STEERED = {"scf.for": 3, "scf.if": 1}  # how many leading operands decide what runs
+# Operations through which a number goes up and down again as the loop goes on.
+_BUMPY = frozenset({
+    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.andi", "arith.ori", "arith.xori", "arith.shrsi",
+    "arith.shrui", "arith.shli", "arith.trunci", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui",
+    "memref.load",
+})  # fmt: skip
 
 
-def steers_itself(loop: IrOp) -> bool:
-    """Tell whether a bound, branch or size inside `loop` depends on its induction variable or a carried number."""
+def tell_variation(loop: IrOp) -> Variation:
+    """Tell how a bound, branch or size inside `loop` depends on its induction variable or a carried number."""
     body = loop.regions[0][0]
     tainted = _numbers(body.arguments)
+    bumpy = False
+    decided = False
     for top in body.ops:
         for op, parents in top.walk_with_parents():
-            if _decides(op, tainted):
-                return True
+            decided = decided or _decides(op, tainted)
             if any(operand.name in tainted for operand in op.operands):
+                bumpy = bumpy or op.name in _BUMPY or "mod" in op.attributes.get("map", "")
                 around = parents[-1:] if op.name in {"scf.yield", "scf.condition"} else ()
                 for holder in (op, *around):  # what a region yields becomes its operation's results
                     tainted |= _numbers(holder.results)
                 tainted |= {name for region in op.regions for block in region for name in _numbers(block.arguments)}
-    return False
+    return "any" if decided and bumpy else "smooth" if decided else "none"
 
 
 def _numbers(values: Sequence[IrValue]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ class Pricing:
     """Prices for one kind of core while `active` of them run; no overlap of units is credited.
 
     `from_hbm` tells, per kernel parameter and direction, the share of its bytes that comes from HBM; the rest is
-    served by L2. `cube` is true on a cube core.
+    served by L2, at the same time. `cube` is true on a cube core.
     """
 
     constants: Constants
@@ -62,14 +63,14 @@ class Pricing:
         return sum(self.price(event)[1] * count for event, count in tally)
 
     def _rate(self, base: str, *, write: bool) -> float:
-        """Return bytes per microsecond for this core: its own limit, or its share of HBM and L2."""
+        """Return bytes per microsecond for this core: the tightest of its own limit, L2 and HBM."""
         c = self.constants
         own = c.core_bytes_per_us * (c.cube_core_factor if self.cube else 1)
         if not base:
             return own
         share = self.from_hbm.get((base, write), 1.0)
-        slowness = share / c.hbm_bytes_per_us + (1 - share) / c.l2_bytes_per_us
-        return min(own, 1 / (slowness * self.active))
+        hbm = c.hbm_bytes_per_us / share if share else math.inf
+        return min(own, hbm / self.active, c.l2_bytes_per_us / self.active)
 
     def _interval(self, event: Register) -> float:
         name = event.op.rpartition(".")[2]
