@@ -86,7 +86,7 @@ class KernelFile:
         return Edit(end, end, "".join(f"\n{indent}{text}" for text in lines))
 
     def append_to_list(self, first: cst.CSTNode, last: cst.CSTNode, text: str) -> Edit:
-        """Make the edit that adds an entry after `last` of a list of parameters, on a line of its own like the others."""
+        """Make the edit that adds an entry behind `last` of a list, on a line of its own where the others have one."""
         end = self.span(last)[1]
         if self.lines(first)[0] == self.lines(last)[0]:
             return Edit(end, end, f", {text}")

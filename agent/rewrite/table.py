@@ -9,6 +9,7 @@ from agent.rewrite.narrow_compare import narrow_compare
 from agent.rewrite.pick_stride import pick_stride
 from agent.rewrite.plain_accumulation import plain_accumulation
 from agent.rewrite.share_cores import share_cores
+from agent.rewrite.split_block import split_block
 from agent.symptoms.base import Rewrite, Subject
 
 Rule = Callable[[Subject, Structure], Rewrite | None]
@@ -19,7 +20,9 @@ REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "i64_add": (narrow_compare,),
     "i64_cmp": (narrow_compare,),
     "many_programs": (share_cores,),
+    "single_shot": (split_block(4), split_block(2), split_block(8)),
     "static_stride": (pick_stride,),
+    "ub_overflow": (split_block(4), split_block(8), split_block(16), split_block(32)),
 }
 
 

@@ -1,0 +1,127 @@
+"""Let a program work through its block in parts, so that the parts fit in UB and loads overlap with computation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import libcst as cst
+
+from agent.records import Structure
+from agent.rewrite.algebra import Poly
+from agent.rewrite.evaluate import evaluate
+from agent.rewrite.flow import KernelBody, read_body
+from agent.rewrite.looping import Substitute, Wrapping, language_call, wrap_body
+from agent.rewrite.source import KernelFile, argument, dotted, read_kernel, walk
+from agent.rewrite.values import Number, Pointer
+from agent.symptoms.base import Rewrite, Subject
+from indexer.messages import message
+
+_ELEMENTWISE = frozenset(
+    {
+        "abs", "arange", "cast", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "full",
+        "load", "log", "log2", "maximum", "minimum", "num_programs", "program_id", "rsqrt", "sigmoid", "sin", "sqrt",
+        "sqrt_rn", "static_assert", "static_print", "store", "umulhi", "where", "zeros",
+    }
+)  # fmt: skip
+_PLAIN = frozenset({"float", "int", "range"})
+# Below this a part is less than two 256-byte vector repeats of every type.
+LEAST_PART = 256
+
+
+def split_block(parts: int) -> Callable[[Subject, Structure], Rewrite | None]:
+    """Make the rule that splits the block of an element-wise kernel in `parts`."""
+
+    def rule(subject: Subject, _structure: Structure) -> Rewrite | None:
+        file = read_kernel(subject.source, subject.launch.kernel)
+        body = read_body(file, subject.launch) if file is not None else None
+        size = _block(body) if body is not None else None
+        known = size.known if size is not None else None
+        if file is None or body is None or size is None or known is None or known // parts < LEAST_PART:
+            return None
+        source = _split(file, size, known // parts)
+        if source is None or not _keeps_order(body):
+            return None
+        claim = message("rewrite.split_block_claim", block=known, part=known // parts)
+        return Rewrite(f"split_block_{parts}", source, claim, message("rewrite.split_block_precondition"))
+
+    return rule
+
+
+def _block(body: KernelBody) -> Poly | None:
+    """Return the size of the one axis that all tiles of the kernel have; None where the kernel is not element-wise."""
+    sizes: set[Poly] = set()
+    scopes = {id(node): point.scope for point in body.points for node in walk(point.statement)}
+    for node in walk(body.file.kernel.body):
+        if isinstance(node, cst.Subscript):
+            return None
+        if not isinstance(node, cst.Call):
+            continue
+        name = language_call(node, body.file)
+        casts = isinstance(node.func, cst.Attribute) and node.func.attr.value == "to"
+        if name not in _ELEMENTWISE and dotted(node.func) not in _PLAIN and not casts:
+            return None
+        if name == "arange":
+            tile = evaluate(node, scopes[id(node)])
+            if not isinstance(tile, Number) or not _starts_at_zero(node):
+                return None
+            sizes.add(tile.shape[0])
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _starts_at_zero(node: cst.Call) -> bool:
+    start = argument(node, "start", 0)
+    return start is not None and isinstance(start.value, cst.Integer) and int(start.value.value) == 0
+
+
+def _split(file: KernelFile, size: Poly, part: int) -> str | None:
+    if size.literal is None and len(size.terms) != 1:
+        return None
+    factor = size.terms[0][0]
+    literal = size.literal is not None
+    if not literal and (len(factor) != 1 or size.terms[0][1] != 1):
+        return None
+    block = str(size.literal) if literal else getattr(factor[0], "text", "")
+    name, start = (str(part) if literal else file.fresh("PART")), file.fresh("part_start")
+    tl = file.language
+    # Another launch may have a smaller block than the part.
+    before = () if literal else (f"{name}: {tl}.constexpr = {part} if {block} > {part} else {block}",)
+    wrapping = Wrapping(before, f"for {start} in range(0, {block}, {name}):")
+    edits = wrap_body(file, wrapping, _in_part(file, block, name, start))
+    return file.apply(edits) if edits is not None else None
+
+
+def _in_part(file: KernelFile, block: str, part: str, start: str) -> Substitute:
+    def substitute(node: cst.CSTNode) -> str | None:
+        name = language_call(node, file)
+        if name == "arange":
+            return f"({start} + {file.language}.arange(0, {part}))"
+        if isinstance(node, (cst.Tuple, cst.List)) and [file.text(e.value) for e in node.elements] == [block]:
+            return f"{part}," if isinstance(node, cst.Tuple) else f"[{part}]"
+        return None
+
+    return substitute
+
+
+def _keeps_order(body: KernelBody) -> bool:
+    """Tell whether no part can read what an earlier part has written: a tensor is read and written at one offset."""
+    offsets: dict[str, set[Poly]] = {}
+    written: set[str] = set()
+    for name, pointer in _accesses(body):
+        if pointer is None:
+            return False
+        offsets.setdefault(pointer.base, set()).add(pointer.poly)
+        if name == "store":
+            written.add(pointer.base)
+    return all(len(offsets[base]) == 1 for base in written)
+
+
+def _accesses(body: KernelBody) -> Iterator[tuple[str, Pointer | None]]:
+    for point in body.points:
+        if not isinstance(point.statement, cst.BaseSmallStatement):
+            continue
+        for node in walk(point.statement):
+            name = language_call(node, body.file)
+            if isinstance(node, cst.Call) and name in {"load", "store"}:
+                address = argument(node, "pointer", 0)
+                found = evaluate(address.value, point.scope) if address is not None else None
+                yield name, found if isinstance(found, Pointer) else None
