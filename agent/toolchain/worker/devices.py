@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from rejection import Abandon
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
@@ -47,8 +48,8 @@ REAL_TOTAL_BYTES = 256 << 20
 REAL_SECONDS = 3.0
 
 
-class NeedsMeta(BaseException):
-    """The host makes tensors too large, or computes too long, to run for real; not for host code to catch."""
+class NeedsMeta(Abandon):
+    """The host makes tensors too large, or computes too long, to run for real."""
 
 
 class Unanswerable(RuntimeError):
@@ -103,7 +104,7 @@ class HostMode(TorchFunctionMode):
     def _answer_device(self, func: Any, args: Any) -> tuple[Any] | None:
         if func in _IS_DEVICE:
             return (True,)
-        if func is torch.Tensor.device.__get__:
+        if func == torch.Tensor.device.__get__:
             return (self.claimed,)
         if func in _MOVES or (func is torch.Tensor.to and len(args) == 2 and _is_device(args[1], with_names=True)):
             return (args[0],)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rejection import Rejection, host_raised, syntax_error
+from rejection import Abandon, Rejection, host_raised, syntax_error
 
 FUNCTIONS, MODEL, SCRIPT, CONSTANTS, BARE = "functions", "model", "script", "constants", "bare"
 
@@ -91,7 +91,7 @@ def guard(action: Callable[[], Any], path: str) -> Any:
     """Run host code; what it raises becomes a `Rejection`, except our own and memory."""
     try:
         return action()
-    except (Rejection, MemoryError):
+    except (Rejection, Abandon, MemoryError):
         raise
     except SystemExit as error:
         if error.code not in (None, 0):

@@ -7,6 +7,7 @@ from typing import Any
 
 from devices import HostMode
 from launches import Call, bind
+from rejection import Abandon
 from triton.compiler.compiler import make_backend
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
@@ -15,8 +16,8 @@ from triton.runtime.jit import JITFunction
 LAUNCH_LIMIT = 4096
 
 
-class TooManyLaunches(BaseException):
-    """The host made more distinct launches than we record; not for host code to catch."""
+class TooManyLaunches(Abandon):
+    """The host made more distinct launches than we record."""
 
 
 class RecordedKernel:

@@ -19,6 +19,10 @@ class Rejection(Exception):
         return {"status": "rejected", "reason": self.reason, "values": self.values}
 
 
+class Abandon(BaseException):
+    """The job stops here by our own will; not for host code to catch, nor to be taken for its fault."""
+
+
 def line_in(trace: TracebackType | None, filename: str) -> int:
     """Return the innermost line of `trace` that is in `filename`; 0 when it never passed there."""
     lines = [frame.lineno or 0 for frame in traceback.extract_tb(trace) if frame.filename == filename]
