@@ -13,7 +13,14 @@ from indexer.messages import message
 
 # Address arithmetic and views say nothing about what became of a line, unless there is nothing else.
 _TELLING = ("hivm.hir.", "scf.", "func.call", "memref.load", "memref.store")
-_QUIET = ("hivm.hir.set_flag", "hivm.hir.wait_flag", "hivm.hir.pointer_cast", "hivm.hir.get_block_idx", "scf.yield")
+_QUIET = (
+    "hivm.hir.set_flag",
+    "hivm.hir.wait_flag",
+    "hivm.hir.pointer_cast",
+    "hivm.hir.get_block_idx",
+    "hivm.hir.pipe_barrier",
+    "scf.yield",
+)
 
 
 def judge(

@@ -4,53 +4,40 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 
-from agent.records import Diagnostic, Structure
+from agent.records import BufferPlan, Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, is_call, names_in
-from agent.symptoms.structure import flows, line_of, shaped
-from indexer.ir.records import IrOp
 
 PLAN_MEMORY = "hivm-plan-memory"
-_OVERFLOW = re.compile(r"\bub overflow, requires (\d+) bits while (\d+) bits")
 _SHOWN = 4
 
 
 def _detect(subject: Subject) -> list[Structure]:
-    told = next((d for d in subject.compilation.diagnostics if _OVERFLOW.search(d.message)), None)
-    if told is None or subject.compilation.status != "rejected":
+    resources = subject.compilation.resources
+    needed, limit = resources.ub_bytes, resources.ub_limit_bytes
+    if subject.compilation.status != "rejected" or needed is None or needed <= limit:
         return []
-    buffers = _largest_buffers(subject)
-    last = subject.compilation.snapshots[-1].position if subject.compilation.snapshots else None
-    line = next((line for line in map(line_of, buffers) if line is not None), told.line)
-    excerpt = "\n".join([told.message, *(op.text for op in buffers)])
-    return [Structure("ub_overflow", line, ("memref.alloc",), excerpt, "hivm", told.pass_argument or PLAN_MEMORY, last)]
+    buffers = sorted((b for b in resources.buffers if b.space == "ub"), key=_bytes, reverse=True)[:_SHOWN]
+    told = next((d for d in subject.compilation.diagnostics if d.pass_argument == PLAN_MEMORY), None)
+    line = next((b.line for b in buffers if b.line is not None), told.line if told is not None else None)
+    snapshots = subject.compilation.snapshots
+    position = next((s.position for s in reversed(snapshots) if s.pass_argument == PLAN_MEMORY), None)
+    shown = [f"{needed} bytes of {limit}", *(f"{_bytes(b)} bytes: {b.type} (line {b.line})" for b in buffers)]
+    return [Structure("ub_overflow", line, ("memref.alloc",), "\n".join(shown), "hivm", PLAN_MEMORY, position)]
 
 
-def _largest_buffers(subject: Subject) -> list[IrOp]:
-    """Return the largest unplanned buffers of the last dump."""
-    if not subject.compilation.snapshots:
-        return []
-    made = [op for flow in flows(subject.compilation.snapshots[-1]) for op in flow.ops if op.name == "memref.alloc"]
-    return sorted(made, key=_bytes, reverse=True)[:_SHOWN]
-
-
-def _bytes(op: IrOp) -> int:
-    kind = shaped(op.results[0].type) if op.results else None
-    return kind.bytes if kind is not None else 0
+def _bytes(buffer: BufferPlan) -> int:
+    return buffer.bytes * buffer.copies
 
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Divide the size of the largest range, wherever the kernel uses it, by what is over the limit."""
-    told: Diagnostic = next(d for d in subject.compilation.diagnostics if _OVERFLOW.search(d.message))
-    found = _OVERFLOW.search(told.message)
-    assert found is not None  # noqa: S101 - it was selected by it
-    factor = 2 ** math.ceil(math.log2(int(found[1]) / int(found[2]) + 1e-9))
-    code = Code(subject.source, structure.line or told.line or 0, subject.launch)
-    ranges = [
-        n for n in ast.walk(code.function) if isinstance(n, ast.Call) and is_call(n, "arange") and len(n.args) > 1
-    ]
+    resources = subject.compilation.resources
+    factor = 2 ** math.ceil(math.log2((resources.ub_bytes or 1) / resources.ub_limit_bytes + 1e-9))
+    code = Code(subject.source, structure.line or 0, subject.launch)
+    nodes = ast.walk(code.function)
+    ranges = [n for n in nodes if isinstance(n, ast.Call) and is_call(n, "arange") and len(n.args) > 1]
     sizes = {name: code.launch.constexprs.get(name) for n in ranges for name in names_in(n.args[1])}
     known = {name: value for name, value in sizes.items() if isinstance(value, int) and value % factor == 0}
     if not known:
