@@ -70,21 +70,31 @@ def verify(bench: Workbench, original: KernelSource, candidate: KernelSource) ->
     if cheats:
         return Checks("none", "cheating", tuple(cheat.note for cheat in cheats))
     linalg = LinalgRunner(bench.worker, bench.install, bench.target, bench.scratch / "libraries")
-    try:
-        return _Check(bench, linalg, original, candidate).conclude()
-    except _CannotBuild as stop:
-        reason = stop.reason
+    checks = check_by(linalg, bench, original, candidate)
+    if isinstance(checks, Checks):
+        return checks
+    reason = checks.reason
     with Worker(bench.install, bench.worker.policy, interpreter=True) as worker:
-        checks = _Check(bench, InterpreterRunner(worker, bench.target), original, candidate).conclude()
+        checks = check_by(InterpreterRunner(worker, bench.target), bench, original, candidate)
+    if isinstance(checks, NotBuilt):
+        return Checks("none", "unchecked", (checks.reason,))
     return dataclasses.replace(checks, not_covered=(message("verify.not_linalg", reason=reason), *checks.not_covered))
+
+
+def check_by(runner: Runner, bench: Workbench, original: KernelSource, candidate: KernelSource) -> Checks | NotBuilt:
+    """Run all cases by one runner, without the cheat scan; `NotBuilt` when it cannot run a kernel of either."""
+    try:
+        return _Check(bench, runner, original, candidate).conclude()
+    except _CannotBuild as stop:
+        return stop.outcome
 
 
 class _CannotBuild(Exception):
     """A kernel has no library: the whole check has to go another way."""
 
-    def __init__(self, reason: Message) -> None:
-        self.reason = reason
-        super().__init__(reason.key)
+    def __init__(self, outcome: NotBuilt) -> None:
+        self.outcome = outcome
+        super().__init__(outcome.reason.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +238,7 @@ class _Check:
     def _run(self, source: KernelSource, case: _Case) -> Ran | Broke:
         ran = self.runner.run(source, case.inputs, case.seed)
         if isinstance(ran, NotBuilt):
-            raise _CannotBuild(ran.reason)
+            raise _CannotBuild(ran)
         return ran
 
     def _judge(self, case: _Case) -> tuple[Verdict, tuple[Message, ...]]:
