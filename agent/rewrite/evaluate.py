@@ -87,6 +87,21 @@ def evaluate(node: cst.CSTNode, scope: Scope) -> Value:
             return _opaque(node, scope)
 
 
+def is_elementwise(node: cst.CSTNode, scope: Scope) -> bool:
+    """Tell whether each lane of the result depends on the same lane of the operands only."""
+    match node:
+        case cst.BinaryOperation() | cst.UnaryOperation() | cst.Comparison() | cst.ComparisonTarget():
+            return True
+        case cst.Attribute(attr=cst.Name(value="to")):
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="to"))):
+            return True
+        case cst.Call():
+            return scope.function(node.func) in _ELEMENTWISE
+        case _:
+            return False
+
+
 def _opaque(node: cst.CSTNode, scope: Scope, dtype: str | None = None, shape: Shape | None = None) -> Opaque:
     return Opaque(scope.file.text(node), scope.names(node), dtype, shape)
 

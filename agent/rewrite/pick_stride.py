@@ -9,12 +9,12 @@ import libcst as cst
 
 from agent.records import Structure
 from agent.rewrite.accesses import Bound, Load, bound_on, concerns, find_loads
-from agent.rewrite.algebra import Lane, Poly, number
+from agent.rewrite.addresses import join_mask, write_offsets, write_part
+from agent.rewrite.algebra import Affine, Lane, Poly, number
 from agent.rewrite.evaluate import Scope, evaluate
 from agent.rewrite.flow import KernelBody, read_body
 from agent.rewrite.render import NotWritable, axis_view, write_factor, write_lane, write_sum
 from agent.rewrite.source import Edit, argument, read_kernel
-from agent.rewrite.values import Comparison, Opaque
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
 
@@ -158,15 +158,9 @@ def _load_arguments(item: Strided, wide: str, body: KernelBody) -> str | None:
 
 def _wide_address(item: Strided, wide: str, scope: Scope) -> str:
     load = item.load
-    in_64_bits = load.pointer.bits == 64
-    parts = [load.pointer.base]
-    if load.offsets.scalar.terms:
-        parts.append(write_sum(load.offsets.scalar, scope, wide=in_64_bits))
-    for lane, factor in load.offsets.coefficients.items():
-        if lane != item.lane:
-            index = write_lane(lane, load.rank, scope)
-            parts.append(index if factor == number(1) else f"{index} * {write_factor(factor, scope, wide=in_64_bits)}")
-    return " + ".join([*parts, wide]).replace("+ -", "- ")
+    kept = {lane: factor for lane, factor in load.offsets.coefficients.items() if lane != item.lane}
+    offsets = write_offsets(Affine(load.offsets.scalar, kept), load.rank, scope, wide=load.pointer.bits == 64)
+    return " + ".join([load.pointer.base, *offsets, wide]).replace("+ -", "- ")
 
 
 def _wide_mask(item: Strided, wide: str, scope: Scope) -> str | None:
@@ -179,33 +173,15 @@ def _wide_mask(item: Strided, wide: str, scope: Scope) -> str | None:
             parts.append(_wide_bound(bound, item.stride, wide, scope))
             ends = ends or bound.operator in {"<", "<="}
         elif not concerns(part, item.lane):
-            parts.append(_unchanged(part, item.load.rank, scope))
+            parts.append(write_part(part, item.load.rank, scope))
         else:
             return None
     if not ends:
         parts.append(_wide_bound(Bound("<", item.lane.size, 0), item.stride, wide, scope))
-    return parts[0] if len(parts) == 1 else " & ".join(f"({part})" for part in parts)
+    return join_mask(parts)
 
 
 def _wide_bound(bound: Bound, stride: int, wide: str, scope: Scope) -> str:
     # i < n holds for whole lanes exactly when i*s < n*s - (s - 1); the other operators need no correction.
     limit = bound.limit * number(stride) - number(stride - 1 if bound.operator == "<" else 0)
     return f"{wide} {bound.operator} {write_sum(limit, scope, wide=bound.bits == 64)}"
-
-
-def _unchanged(part: Comparison | Opaque, rank: int, scope: Scope) -> str:
-    if isinstance(part, Opaque):
-        if not scope.holds(part.names) or (part.shape and len(part.shape) != rank):
-            raise NotWritable
-        return part.text
-    affine = (part.left.poly - part.right.poly).split()
-    if affine is None:
-        raise NotWritable
-    wide = max(part.left.bits, part.right.bits) == 64
-    lanes = [_term(lane, factor, rank, scope) for lane, factor in affine.coefficients.items()]
-    return f"{' + '.join(lanes) or '0'} {part.operator} {write_sum(-affine.scalar, scope, wide=wide)}"
-
-
-def _term(lane: Lane, factor: Poly, rank: int, scope: Scope) -> str:
-    index = write_lane(lane, rank, scope)
-    return index if factor == number(1) else f"{index} * {write_factor(factor, scope)}"

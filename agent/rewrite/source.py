@@ -85,6 +85,12 @@ class KernelFile:
         indent = self.indent(line)
         return Edit(end, end, "".join(f"\n{indent}{text}" for text in lines))
 
+    def drop_line(self, line: cst.CSTNode) -> Edit:
+        """Make the edit that takes a statement line away, with its comment."""
+        start, end = self.span(line)
+        end = self.data.find(b"\n", end)
+        return Edit(self.data.rfind(b"\n", 0, start) + 1, len(self.data) if end < 0 else end + 1, "")
+
     def append_to_list(self, first: cst.CSTNode, last: cst.CSTNode, text: str) -> Edit:
         """Make the edit that adds an entry behind `last` of a list, on a line of its own where the others have one."""
         end = self.span(last)[1]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agent.records import Structure
+from agent.rewrite.counted_loop import counted_loop
 from agent.rewrite.narrow_compare import narrow_compare
 from agent.rewrite.pick_stride import pick_stride
 from agent.rewrite.plain_accumulation import plain_accumulation
 from agent.rewrite.share_cores import share_cores
+from agent.rewrite.skip_padding import skip_padding
 from agent.rewrite.split_block import split_block
+from agent.rewrite.transposed_load import transposed_load
 from agent.symptoms.base import Rewrite, Subject
 
 Rule = Callable[[Subject, Structure], Rewrite | None]
@@ -17,12 +20,16 @@ Rule = Callable[[Subject, Structure], Rewrite | None]
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "dot_acc_init": (plain_accumulation,),
     "dot_scale_in_loop": (plain_accumulation,),
+    "dot_swapped_ptr": (transposed_load,),
+    "dyn_stride_col": (transposed_load,),
     "i64_add": (narrow_compare,),
     "i64_cmp": (narrow_compare,),
+    "mask_fill": (skip_padding,),
     "many_programs": (share_cores,),
     "single_shot": (split_block(4), split_block(2), split_block(8)),
-    "static_stride": (pick_stride,),
+    "static_stride": (transposed_load, pick_stride),
     "ub_overflow": (split_block(4), split_block(8), split_block(16), split_block(32)),
+    "while_loop": (counted_loop,),
 }
 
 
