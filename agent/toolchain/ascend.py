@@ -178,7 +178,7 @@ def _lower(job: _Job) -> Collected:
 def _failure(job: _Job, outcome: Outcome, stage: str, program: str, failed: str | None) -> list[Diagnostic]:
     """Return why a run did not succeed, nothing when it did."""
     if isinstance(outcome, TimedOut):
-        return [timed_out(stage, program, outcome.seconds)]
+        return [timed_out(stage, program, job.seconds)]
     if outcome.returncode == 0:
         return []
     if outcome.returncode < 0:

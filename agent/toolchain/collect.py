@@ -104,7 +104,7 @@ def _keep_dumps(steps: Sequence[Step], dumps: Sequence[Dump], work: Path, folder
 
 
 def _keep_files(work: Path, folder: Path, *, dumped: bool) -> dict[str, Path]:
-    """Move the IR files to `folder`; one that this run did not reach goes, lest it be taken for a result of this run."""
+    """Move the IR files to `folder`; one that this run did not reach goes, lest it be taken for a result of it."""
     files: dict[str, Path] = {"dumps": folder / "dumps"} if dumped else {}
     for name, file in _FILES.items():
         if (work / file).exists():

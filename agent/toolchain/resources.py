@@ -19,6 +19,7 @@ _UNPLANNED = "memref.alloc"
 _SPACE = re.compile(r"#hivm\.address_space<(ub|cbuf|cc)>")
 _STRIDES = re.compile(r"strided<\[([\d, ]*)\]")
 _WIDTH = re.compile(r"(?:bf|f|i|ui|si)(\d+)")
+_STATIC = re.compile(r"(?:\d+x)*")
 _INTEGER = re.compile(r"-?\d+")
 _SIZE_KEYS = {"ub": "UB_SIZE", "cbuf": "L1_SIZE", "cc": "L0C_SIZE"}
 # Sizes of planned buffers are rounded up to these (NPUTargetSpec.td:64-73 at AscendNPU-IR@8796a8ac, in bits there).
@@ -91,12 +92,12 @@ def sum_up(buffers: tuple[BufferPlan, ...] | None, limits: Mapping[str, int]) ->
 
 def memref_bytes(kind: str) -> int | None:
     """Return the bytes that a memref type spans (`memref<4x8xf32, strided<[16, 1]>>` spans 224), None if dynamic."""
-    inside = split_commas(kind[kind.index("<") + 1 : kind.rindex(">")])
-    *dims, element = inside[0].split("x")
-    width = 64 if element == "index" else _width(element)
-    if width is None or not all(d.isdigit() for d in dims):
+    inside = split_commas(kind[kind.index("<") + 1 : kind.rindex(">")])[0]
+    static = _STATIC.match(inside)
+    width = _width(inside[static.end() :]) if static else None
+    if static is None or width is None:
         return None
-    shape = [int(d) for d in dims]
+    shape = [int(d) for d in static[0].split("x")[:-1]]
     strides = _STRIDES.search(kind)
     elements = 1
     if strides and shape:
@@ -111,6 +112,8 @@ def memref_bytes(kind: str) -> int | None:
 def _width(element: str) -> int | None:
     if element.startswith("f8"):
         return 8
+    if element == "index":
+        return 64
     found = _WIDTH.fullmatch(element)
     return int(found[1]) if found else None
 
