@@ -15,9 +15,9 @@ PIP_INSTALL := $(PIP) install --quiet --no-compile $(if $(TRITONKB_TORCH_INDEX),
 # What the toolchain installer needs, so that it can work while the large packages arrive.
 EARLY := typer rich pydantic filelock platformdirs tomli
 
-# $(call step,name,commands): run the commands, print the name and the time they took.
+# $(call step,name,commands): run the commands, print the time they took and the name.
 define step
-printf '%-46s' '$(1)' >&2; began=$$SECONDS; { $(2); } && printf ' %3d s\n' $$((SECONDS - began)) >&2
+began=$$SECONDS; { $(2); } && printf '%5d s  %s\n' $$((SECONDS - began)) '$(1)' >&2
 endef
 
 help:
@@ -31,10 +31,8 @@ setup: $(STAMPS)/venv
 $(STAMPS)/venv:
 	@test -n '$(PYTHON)' || { echo 'no Python 3.10 or newer on PATH; install one, or run: make PYTHON=/path/to/python3 $(MAKECMDGOALS)' >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || $(call apt,python3-venv) || true
-	@echo 'virtual environment .venv from $(PYTHON)' >&2
-	@$(PYTHON) -m venv .venv
-	@$(PIP_INSTALL) $$($(BIN)/python -c "$$EARLY_PINS" $(EARLY))
-	@$(PIP_INSTALL) --no-deps --editable .
+	@echo 'setting up with $(PYTHON); the first time takes some minutes' >&2
+	@$(call step,virtual environment,$(PYTHON) -m venv .venv && $(PIP_INSTALL) $$($(BIN)/python -c "$$EARLY_PINS" $(EARLY)))
 	@mkdir -p $(STAMPS) && touch $@
 
 # Prints the requirements of pyproject.toml for the names given.
@@ -46,11 +44,11 @@ endef
 export EARLY_PINS
 
 $(STAMPS)/packages: pyproject.toml | $(STAMPS)/venv
-	@$(call step,packages installed,$(PIP_INSTALL) --editable '.[dev]')
+	@$(call step,packages,$(PIP_INSTALL) --editable '.[dev]')
 	@touch $@
 
 $(STAMPS)/toolchain: agent/toolchain/pins.toml | $(STAMPS)/venv
-	@$(call step,Ascend toolchain installed,$(BIN)/tritonkb toolchain install ascend)
+	@$(call step,Ascend toolchain,$(BIN)/python -c 'from agent.cli.main import main; main()' toolchain install ascend)
 	@touch $@
 
 # The sandbox, and the LLVM tools that run a candidate on the CPU. All are optional: what their lack means is printed.
@@ -77,7 +75,7 @@ check:
 	@$(call step,rules,$(BIN)/ruff check --quiet .)
 	@$(call step,types,$(BIN)/mypy --no-error-summary)
 	@$(call step,layers,$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache)
-	@$(BIN)/pytest -q -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered
+	@$(call step,tests,$(BIN)/pytest -q -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
 
 test: setup
 	@$(MAKE) --no-print-directory check
