@@ -151,10 +151,12 @@ def elements_of(view: TensorView, blob: bytes | bytearray) -> npt.NDArray[Any]:
 
 def widen(array: npt.NDArray[Any], dtype: str) -> npt.NDArray[Any]:
     """Return float elements as float64 (complex ones as complex128); integers and booleans stay as they are."""
-    if dtype == "bfloat16":
-        return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    if dtype == "float8_e5m2":
-        return (array.astype(np.uint16) << 8).view(np.float16).astype(np.float64)
+    if dtype in {"bfloat16", "float8_e5m2"}:
+        # Both are the upper half of the next larger format. A signalling NaN becomes a quiet one, which is no error.
+        with np.errstate(invalid="ignore"):
+            if dtype == "bfloat16":
+                return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+            return (array.astype(np.uint16) << 8).view(np.float16).astype(np.float64)
     if dtype == "float8_e4m3fn":
         return np.asarray(_E4M3[array])
     if array.dtype.kind == "c":
