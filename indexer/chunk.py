@@ -145,7 +145,7 @@ class _Maker:
         if self.grammar.language == "mlir":  # the passes of the RUN line, by their names
             names = f"{names}. {unit.context}"
         prose = " ".join(p for p in self.prose[unit.start - 1 : unit.end] if p)
-        return f"{names}. {prose}".strip(". ")[:MAX_NATURAL]
+        return f"{names}. {prose}".lstrip(". ")[:MAX_NATURAL]
 
 
 def _names_in(unit: Unit) -> list[str]:

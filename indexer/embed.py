@@ -105,7 +105,7 @@ class SentenceTransformerEmbedder:
         self.model = model
         self.versions = _versions("sentence-transformers", "torch")
         self._encoder = _load_transformer(model)
-        self.dimension = int(self._encoder.get_sentence_embedding_dimension() or 0)
+        self.dimension = int(self._encoder.get_embedding_dimension() or 0)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return what the model gives, normalised."""
@@ -140,7 +140,9 @@ def load_embedder(name: str) -> Embedder:
 
 def _normalised(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit = np.zeros_like(vectors)
+    np.divide(vectors, lengths, out=unit, where=lengths > 0)
+    return unit
 
 
 def _package_folder(package: str) -> Path:

@@ -29,8 +29,8 @@ def write_lexical(folder: Path, documents: Iterable[Sequence[str]], tick: Callab
         tick()
     folder.mkdir(parents=True)
     if not vocabulary:  # bm25s refuses a corpus without a word
-        vocabulary[""] = 0
-        ids = [*ids[:-1], [0]] if ids else [[0]]
+        _save(folder, {"data": [], "indices": [], "indptr": [0], "num_docs": len(ids)}, {})
+        return
     # The parameters of the measurements: k1 = 1.5, b = 0.75, Lucene's idf.
     model = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
     model.index((ids, vocabulary), show_progress=False, create_empty_token=False)

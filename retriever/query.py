@@ -12,9 +12,11 @@ from indexer.words import words_of
 _FLAG = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")
 _OP = re.compile(r"(?<![\w./-])[a-z_]+(?:\.[a-z_0-9]+){1,2}(?![\w/])")
 _PATH = re.compile(r"(?<![\w.])(?:[\w-]+/)*[\w-]+\.(?:cpp|cc|c|h|hpp|inc|td|py|mlir|md|rst)\b")
-# A name that no English or Chinese sentence has by accident: inner capitals, an underscore, or a scope.
-_SYMBOL = re.compile(r"\b(?:\w+::)*(?:[A-Za-z]+[a-z0-9]+[A-Z]\w*|[A-Za-z]\w*_\w+)\b(?:::\w+)*", re.ASCII)
-MAX_QUESTION = 20_000  # characters; longer ones are pasted files
+_IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)*", re.ASCII)
+# A name that no sentence has by accident: inner capitals, an underscore, or a scope.
+_SYMBOL = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_|::")
+MAX_SYMBOL = 200
+MAX_QUESTION = 8_000  # characters; longer ones are pasted files
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def understand(text: str, shelf: Shelf) -> Understood:
     for name in dict.fromkeys(m[0] for m in _PATH.finditer(text)):
         if shelf.paths_ending(name):
             found.setdefault(name, Named(name, "file"))
-    for name in dict.fromkeys(m[0] for m in _SYMBOL.finditer(text)):
-        if shelf.named(name, "symbol"):
+    for name in dict.fromkeys(_IDENTIFIER.findall(text)):
+        if len(name) <= MAX_SYMBOL and _SYMBOL.search(name) and shelf.named(name, "symbol"):
             found.setdefault(name, Named(name, "symbol"))
     return Understood(text, tuple(words_of(text)), tuple(found.values()))

@@ -57,13 +57,14 @@ def _rst(lines: list[str]) -> Iterator[_Heading]:
 
 def _units(headings: list[_Heading], lines: list[str], fenced: list[bool]) -> Iterator[Unit]:
     trail: dict[int, str] = {}
-    for (start, level, title), following in zip(headings, [*headings[1:], None], strict=True):
+    for place, (start, level, title) in enumerate(headings, 1):
+        end = headings[place][0] - 1 if place < len(headings) else len(lines)
         trail = {depth: name for depth, name in trail.items() if depth < level}
-        end = following[0] - 1 if following else len(lines)
         cuts = tuple(n for n in range(start + 1, end + 1) if not lines[n - 2].strip() and not fenced[n - 1])
-        yield Unit(
-            start, end, "doc", title, scope=" > ".join(trail.values()), context=" > ".join(trail.values()), cuts=cuts
-        )
+        above = " > ".join(trail.values())
+        # A heading without a text of its own stands at the head of its first section.
+        empty = not any(line.strip() for line in lines[start:end])
+        yield Unit(start, end, "doc", "" if empty else title, above, above, cuts, alone=not empty)
         trail[level] = title
 
 

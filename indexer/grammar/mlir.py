@@ -28,7 +28,7 @@ def _case(lines: list[str], start: int, end: int, flags: str) -> Unit:
     functions = [(n, m["name"]) for n in range(start, end + 1) if (m := _FUNCTION.match(lines[n - 1]))]
     symbol = functions[0][1] if functions else ""
     cuts = tuple(n for n, _ in functions)
-    return Unit(start, end, "test", symbol, context=flags, cuts=cuts, alone=end - start >= 12)
+    return Unit(start, end, "test", symbol, context=flags, cuts=cuts, alone=True)
 
 
 def _flags(lines: list[str]) -> str:

@@ -1,0 +1,49 @@
+"""Fixtures that several folders of tests use: a small source tree of our own, and an index of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indexer.build import Job, build_index
+from indexer.corpus import FolderTree, Manifest, TextTree, read_manifest
+from indexer.embed import HashEmbedder
+
+SAMPLE = Path(__file__).parent / "samples" / "compiler"
+NOTE = """# Columns copied one element at a time
+
+## What is seen
+
+`toy-split-columns` leaves a loop around `toy.ir.copy_row` where a column of a row-major tile is read.
+
+## 症状
+
+按列读取行主序的数据块时，每个元素单独搬运，带宽利用率很低。
+"""
+
+
+def sample_manifest() -> Manifest:
+    return Manifest("ascendnpu-ir", "a3", "Apache-2.0", tests=("test/**",))
+
+
+def notes_job(text: str = NOTE) -> Job:
+    return Job(TextTree("notes", "all", "tritonkb", {"split_columns.md": text}), read_manifest("notes"), "notes")
+
+
+def sample_job(folder: Path = SAMPLE) -> Job:
+    manifest = sample_manifest()
+    return Job(FolderTree(manifest.name, manifest.target, folder), manifest, f"{manifest.name}={folder}")
+
+
+@pytest.fixture(scope="session")
+def sample_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of the sample tree and one note, made with the hash embedder; nobody may write to it."""
+    store = tmp_path_factory.mktemp("sample") / "index"
+    build_index(store, [sample_job(), notes_job()], HashEmbedder(), lambda *_: None)
+    return store
+
+
+@pytest.fixture
+def sample_tree() -> Path:
+    return SAMPLE
