@@ -6,6 +6,7 @@ processes holds; others use a user namespace. Which form works here is found by 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -19,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from agent.seccomp import system_call_filter
 from indexer.errors import SandboxError
 
 _SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32")
@@ -27,6 +29,8 @@ OUTPUT_LIMIT_BYTES = 1 << 20
 _FILE_DESCRIPTORS = 512
 _PROCESSES = 256
 _TMP_BYTES = 64 << 20
+# How programs tell that an allocation was refused: Python, C++, the C library.
+_OUT_OF_MEMORY = ("MemoryError", "bad_alloc", "Cannot allocate memory", "can't allocate memory")
 # Far above the ids that systems hand out, one per sandbox: RLIMIT_NPROC counts by user id over the whole machine.
 _FIRST_UID, _UIDS = 2_000_000, 1_000_000
 _numbers = itertools.count()
@@ -37,7 +41,8 @@ class SandboxPolicy:
     """What a sandboxed program may have. `readable` folders are seen read-only under their own paths.
 
     `seconds` is the wall clock of a program, or of one job of a worker. `unsafe` allows running without a sandbox
-    where there is none (limits stay); the layers then say so.
+    where there is none (limits stay); the layers then say so. `overhead_bytes` of memory do not count, for what the
+    program needs before any stranger's code runs.
     """
 
     seconds: float = 60.0
@@ -45,6 +50,7 @@ class SandboxPolicy:
     scratch_bytes: int = 1 << 30
     readable: tuple[Path, ...] = ()
     unsafe: bool = False
+    overhead_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Wrapped:
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[str, ...] = ()
+    filter: bytes | None = None
 
     @property
     def isolated(self) -> bool:
@@ -107,6 +114,8 @@ def wrap(command: Sequence[str | Path], policy: SandboxPolicy, environment: Mapp
         return _bubblewrap(words, policy, inside)
     if not policy.unsafe:
         raise SandboxError("sandbox.none", reason=reason)
+    if shutil.which("prlimit") is None:
+        return Wrapped(words, inside, ("wall-clock",))
     return Wrapped((*_limits(policy, processes=False), *words), inside, ("limits", "wall-clock"))
 
 
@@ -117,19 +126,21 @@ def why_no_sandbox() -> str | None:
         if shutil.which(program) is None:
             return f"{program}: not found"
     probe = _bubblewrap(("/usr/bin/env", "true"), SandboxPolicy(), {"PATH": "/usr/bin:/bin"})
-    try:
-        answer = subprocess.run(probe.command, capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    lines = answer.stderr.strip().splitlines() or [f"bwrap: exit code {answer.returncode}"]
-    return lines[-1] if answer.returncode else None
+    outcome = _run(probe, SandboxPolicy(seconds=20))
+    if not isinstance(outcome, Finished):
+        return "bwrap: no answer"
+    lines = outcome.output.strip().splitlines() or [f"bwrap: exit code {outcome.code}"]
+    return lines[-1] if outcome.code else None
 
 
 def run_sandboxed(
     command: Sequence[str | Path], policy: SandboxPolicy, environment: Mapping[str, str] | None = None
 ) -> Outcome:
     """Run `command` to its end or its limit; its output (both streams, capped) comes back as text."""
-    wrapped = wrap(command, policy, environment)
+    return _run(wrap(command, policy, environment), policy)
+
+
+def _run(wrapped: Wrapped, policy: SandboxPolicy) -> Outcome:
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
         process = start_wrapped(wrapped, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -142,7 +153,7 @@ def run_sandboxed(
         spent, text = time.monotonic() - start, read_capped(output)
     if code is None:
         return TimedOut(policy.seconds, text, wrapped.layers)
-    if "MemoryError" in text or "bad_alloc" in text or code in (137, -signal.SIGKILL):
+    if code and any(sign in text for sign in _OUT_OF_MEMORY):
         return OutOfMemory(policy.memory_bytes, text, wrapped.layers)
     return Finished(code, text, spent, wrapped.layers)
 
@@ -151,23 +162,30 @@ def start_wrapped(
     wrapped: Wrapped, *, stdin: int | IO[bytes], stdout: int | IO[bytes], stderr: int | IO[bytes]
 ) -> subprocess.Popen[bytes]:
     """Start a wrapped command in a process group of its own."""
-    return subprocess.Popen(
-        wrapped.command,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        env=dict(wrapped.environment),
-        cwd="/",
-        start_new_session=True,
-    )
+    with contextlib.ExitStack() as opened:
+        command, passed = list(wrapped.command), list[int]()
+        if wrapped.filter is not None:
+            file = opened.enter_context(tempfile.TemporaryFile())
+            file.write(wrapped.filter)
+            file.seek(0)
+            command[1:1] = ["--seccomp", str(file.fileno())]
+            passed.append(file.fileno())
+        return subprocess.Popen(
+            command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=dict(wrapped.environment),
+            cwd="/",
+            start_new_session=True,
+            pass_fds=passed,
+        )
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a process started by `start_wrapped` with its group; bubblewrap takes its namespace along."""
-    try:
+    with contextlib.suppress(ProcessLookupError):  # all of it is gone
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # all of it is gone
     process.wait()
 
 
@@ -179,7 +197,8 @@ def read_capped(output: IO[bytes]) -> str:
 
 def _limits(policy: SandboxPolicy, *, processes: bool) -> tuple[str, ...]:
     virtual = 2 * policy.memory_bytes + (8 << 30)  # a backstop: torch maps gigabytes that it never touches
-    wanted = [f"--as={virtual}", f"--fsize={policy.scratch_bytes}", f"--nofile={_FILE_DESCRIPTORS}", "--core=0"]
+    wanted = [f"--as={virtual}", f"--data={policy.memory_bytes + policy.overhead_bytes}", "--core=0"]
+    wanted += [f"--fsize={policy.scratch_bytes}", f"--nofile={_FILE_DESCRIPTORS}"]
     if processes:
         wanted.append(f"--nproc={_PROCESSES if os.geteuid() == 0 else _PROCESSES + _own_threads()}")
     return ("prlimit", *wanted)
@@ -211,8 +230,10 @@ def _bubblewrap(words: tuple[str, ...], policy: SandboxPolicy, inside: Mapping[s
         command += ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--inh-caps=-all"]
         command += ["--bounding-set=-all", "--no-new-privs"]
     command += [*_limits(policy, processes=True), *words]
-    layers = ("bubblewrap", "own-uid" if root else "user-namespace", "no-network", "limits", "wall-clock")
-    return Wrapped(tuple(command), {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, layers)
+    calls = system_call_filter()
+    layers = ["bubblewrap", "own-uid" if root else "user-namespace", "no-network", "limits", "wall-clock"]
+    layers += [] if calls is None else ["seccomp"]
+    return Wrapped(tuple(command), {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, tuple(layers), calls)
 
 
 def _privileges(*, root: bool) -> list[str]:
@@ -228,14 +249,14 @@ def _mounts(policy: SandboxPolicy) -> list[str]:
     for folder in _SYSTEM_FOLDERS:
         path = Path(folder)
         if path.is_symlink():
-            words += ["--symlink", os.readlink(path), folder]
+            words += ["--symlink", str(path.readlink()), folder]
         elif path.is_dir():
             words += ["--ro-bind", folder, folder]
     for file in _SYSTEM_FILES:
         words += ["--ro-bind-try", file, file]
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += ["--perms", "1777", "--size", str(policy.scratch_bytes), "--tmpfs", "/scratch"]
-    words += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/tmp"]
+    words += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/tmp"]  # noqa: S108 - its own
     words += _readable_mounts(policy.readable)
     return [*words, "--remount-ro", "/"]
 
@@ -244,7 +265,7 @@ def _readable_mounts(folders: Sequence[Path]) -> list[str]:
     """Bind each folder read-only; its parents are made world-readable, for bubblewrap makes them 0700 (0.8.0)."""
     words: list[str] = []
     made = {Path("/"), Path("/tmp"), *(Path(folder) for folder in _SYSTEM_FOLDERS)}  # noqa: S108 - the private /tmp
-    for folder in sorted({Path(os.path.abspath(f)) for f in folders}):
+    for folder in sorted({folder.absolute() for folder in folders}):
         if any(parent in made for parent in folder.parents if parent in map(Path, _SYSTEM_FOLDERS)):
             continue
         for parent in reversed(folder.parents):

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from agent.sandbox import SandboxPolicy, Wrapped, kill_group, start_wrapped, wrap
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.worker import frames
 from indexer.errors import BadInput, SandboxError, ToolchainError
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 WORKER_FOLDER = Path(__file__).parent / "worker"
 # A cold start reads torch from disk (3 s warm, measured); a loaded machine may take far longer.
 START_SECONDS = 120.0
 # What the worker itself may need beyond a job's own time: the fork, the kill, the import of meta tensors (2.6 s).
 GRACE_SECONDS = 20.0
+# torch and triton map about 1 GiB of private memory before any job runs, and a compiled kernel has 1 GiB of its own.
+OVERHEAD_BYTES = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +78,17 @@ class Worker:
         self.install, self.policy, self.interpreter = install, policy, interpreter
         self._running: _Running | None = None
         self._lock = threading.Lock()
+        # bubblewrap dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread starts all.
+        self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tritonkb-worker")
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        self._starter.shutdown()
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -117,7 +127,7 @@ class Worker:
 
     def _try(self, header: dict[str, Any], blobs: Sequence[bytes]) -> Reply | None:
         """Send one job; None when the worker died or talked nonsense, which closes it."""
-        running = self._running or self._start()
+        running = self._running or self._starter.submit(self._start).result()
         deadline = time.monotonic() + self.policy.seconds + GRACE_SECONDS
         try:
             frames.write_frame(running.requests, header, blobs, deadline)
@@ -156,9 +166,7 @@ class Worker:
             **({"TRITON_INTERPRET": "1"} if self.interpreter else {}),
         }
         readable = (WORKER_FOLDER, *python_folders(self.install), *self.policy.readable)
-        policy = SandboxPolicy(
-            self.policy.seconds, self.policy.memory_bytes, self.policy.scratch_bytes, readable, self.policy.unsafe
-        )
+        policy = dataclasses.replace(self.policy, readable=readable, overhead_bytes=OVERHEAD_BYTES)
         wrapped = self._wrap(policy, environment)
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         process = start_wrapped(wrapped, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
@@ -173,7 +181,7 @@ class Worker:
         return self._running
 
     def _wrap(self, policy: SandboxPolicy, environment: dict[str, str]) -> Wrapped:
-        program = [self.install.python, "-s", "-B", WORKER_FOLDER / "main.py"]
+        program: list[str | Path] = [self.install.python, "-s", "-B", WORKER_FOLDER / "main.py"]
         wrapped = wrap([*program, "--own-pid-namespace"], policy, environment)
         if wrapped.isolated:
             return wrapped

@@ -7,16 +7,19 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import triton
 from triton.backends.compiler import GPUTarget
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 @dataclass(frozen=True)
 class Device:
-    """What host code may ask of the device: the chip's name, its cube and vector cores, what tensors say they are on."""
+    """What host code may ask of the device: the chip, its cores, and what tensors say they are on."""
 
     chip: str
     cube_cores: int
@@ -38,7 +41,7 @@ class Anything:
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
         return self
 
-    def __enter__(self) -> Anything:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -127,7 +130,7 @@ def install_modules(device: Device) -> None:
     for name in ("contrib", "profiler", "testing"):
         sys.modules[f"torch_npu.{name}"] = Anything()
     with contextlib.suppress(RuntimeError):  # registered already, in this process
-        torch._register_device_module("npu", npu)
+        torch._register_device_module("npu", npu)  # noqa: SLF001 - the only door
     torch.cuda.__dict__.update({k: v for k, v in npu.__dict__.items() if not k.startswith("__")})
     libentry = types.ModuleType("triton.runtime.libentry")
     libentry.libentry = lambda *_a, **_k: lambda fn: fn
@@ -141,7 +144,7 @@ def install_modules(device: Device) -> None:
 class _HostGenerator(torch.Generator):
     """A generator on the CPU whatever device it is asked for."""
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> _HostGenerator:
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         return super().__new__(cls, "cpu")
 
 

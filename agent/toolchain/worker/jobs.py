@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,12 @@ from recorder import TooManyLaunches
 from rejection import Rejection
 
 launches.line_info_on()
+_KINDS = {
+    "capture": capturing.capture,
+    "inputs": executing.make_inputs,
+    "execute": executing.execute,
+    "reference": executing.reference,
+}
 
 
 def versions() -> dict[str, str]:
@@ -25,7 +32,7 @@ def versions() -> dict[str, str]:
 
 def warm_meta() -> None:
     """Import what the first operation on a meta tensor imports (2.6 s), so that children find it done."""
-    torch.empty(2, device="meta") + 1
+    torch.empty(2, device="meta").add(1)
 
 
 def run(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[dict[str, Any], list[bytes]]:
@@ -42,21 +49,18 @@ def run(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[dict[
 
 
 def _limit(header: dict[str, Any]) -> None:
-    """Lower what the kernel enforces by itself; time and resident memory are watched by the parent."""
-    cpu = int(header["seconds"]) + 1
-    # Virtual size, beyond what torch already maps: a backstop behind the watched resident size.
-    memory = int(header["memory_bytes"])
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    virtual = pages * resource.getpagesize() + 2 * memory + (1 << 30)
-    for kind, limit in ((resource.RLIMIT_CPU, cpu * 4), (resource.RLIMIT_AS, virtual), (resource.RLIMIT_CORE, 0)):
+    """Lower what the kernel enforces by itself; time and resident memory are watched by the parent.
+
+    RLIMIT_DATA counts private writable mappings, touched or not; what torch has of them already does not count, nor
+    does the 1 GiB of local memory that each compiled kernel maps and hardly touches.
+    """
+    held = int(re.findall(r"VmData:\s*(\d+) kB", Path("/proc/self/status").read_text())[0]) << 10
+    limits = {
+        resource.RLIMIT_DATA: held + int(header["memory_bytes"]) + (2 << 30),
+        resource.RLIMIT_CPU: 4 * (int(header["seconds"]) + 1),
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, limit in limits.items():
         hard = resource.getrlimit(kind)[1]
         wanted = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (wanted, wanted))
-
-
-_KINDS = {
-    "capture": capturing.capture,
-    "inputs": executing.make_inputs,
-    "execute": executing.execute,
-    "reference": executing.reference,
-}

@@ -92,12 +92,12 @@ class Interpreted:
             self._run(inner, executor, args, kept)
 
         interpreter.GridExecutor.__call__ = call
-        Autotuner._bench = lambda *_args, **_kwargs: [1.0, 1.0, 1.0]
+        Autotuner._bench = lambda *_args, **_kwargs: [1.0, 1.0, 1.0]  # noqa: SLF001 - the only door
 
     def _run(self, inner: Callable[..., None], executor: Any, args: Any, kwargs: dict[str, Any]) -> None:
         bound = {**dict(zip(executor.arg_names, args, strict=False)), **kwargs}
         executor.grid = resolve_grid(executor.grid, bound)
-        with torch._C.DisableTorchFunction():
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
             inner(executor, *args, **kwargs)
         note_tensors(self.seen, bound.values())
         code = executor.fn.__code__

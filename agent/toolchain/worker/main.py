@@ -7,6 +7,7 @@ hangs, dies, floods or eats memory is killed with all it started, and the answer
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import resource
@@ -23,14 +24,16 @@ import frames
 import jobs
 
 OUTPUT_LIMIT_BYTES = 64 << 10
+# prctl(2), linux/prctl.h.
+_PR_SET_PDEATHSIG = 1
 _WATCH_SECONDS = 0.05
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
     """Serve jobs until stdin closes."""
-    arguments = sys.argv[1:]
-    alone = "--own-pid-namespace" in arguments
+    alone = "--own-pid-namespace" in sys.argv
+    _die_with_parent()
     job_folder = Path(os.environ.get("TRITONKB_JOB_FOLDER", "/scratch/job"))
     requests, answers = _take_protocol()
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
@@ -42,12 +45,17 @@ def main() -> None:
             header, blobs = frames.read_frame(requests)
         except frames.Closed:
             return
-        answer, out = _serve(header, blobs, job_folder, alone)
+        answer, out = _serve(header, blobs, job_folder, alone=alone)
         if answer["status"] == "needs_meta":
             jobs.warm_meta()
             gc.freeze()
-            answer, out = _serve({**header, "tensors": "meta"}, blobs, job_folder, alone)
+            answer, out = _serve({**header, "tensors": "meta"}, blobs, job_folder, alone=alone)
         frames.write_frame(answers, answer, out)
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent dies: a killed tritonkb leaves nothing behind."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _take_protocol() -> tuple[int, int]:
@@ -60,7 +68,9 @@ def _take_protocol() -> tuple[int, int]:
     return requests, answers
 
 
-def _serve(header: dict[str, Any], blobs: list[bytes], folder: Path, alone: bool) -> tuple[dict[str, Any], list[bytes]]:
+def _serve(
+    header: dict[str, Any], blobs: list[bytes], folder: Path, *, alone: bool
+) -> tuple[dict[str, Any], list[bytes]]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     answer_read, answer_write = os.pipe()
@@ -75,7 +85,7 @@ def _serve(header: dict[str, Any], blobs: list[bytes], folder: Path, alone: bool
     try:
         verdict = watch.follow()
     finally:
-        _kill(child, alone)
+        _kill(child, alone=alone)
         os.close(answer_read)
         os.close(output_read)
         shutil.rmtree(folder, ignore_errors=True)
@@ -91,6 +101,7 @@ def _run_child(header: dict[str, Any], blobs: list[bytes], folder: Path, answer:
     code = 1
     try:
         os.setsid()
+        _die_with_parent()
         os.dup2(output, 1)
         os.dup2(output, 2)
         _close_all_but({0, 1, 2, answer})
@@ -109,8 +120,8 @@ def _run_child(header: dict[str, Any], blobs: list[bytes], folder: Path, answer:
 
 
 def _close_all_but(kept: set[int]) -> None:
-    for name in os.listdir("/proc/self/fd"):
-        fd = int(name)
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        fd = int(entry.name)
         if fd not in kept:
             with contextlib.suppress(OSError):  # the listing's own descriptor is gone by now
                 os.close(fd)
@@ -182,11 +193,11 @@ def _tree_bytes(child: int) -> int:
     """Return what the job's session added to memory; pages it shares with this process since the fork do not count."""
     total = 0
     shared = _resident_bytes(Path("/proc/self/stat").read_text())[1]
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError, IndexError, ValueError):  # it may have ended meanwhile
-            session, resident = _resident_bytes(Path("/proc", entry, "stat").read_text())
+            session, resident = _resident_bytes((entry / "stat").read_text())
             if session == child:
                 total += max(0, resident - shared)
     return total
@@ -197,15 +208,15 @@ def _resident_bytes(stat: str) -> tuple[int, int]:
     return int(fields[3]), int(fields[21]) * _PAGE_BYTES
 
 
-def _kill(child: int, alone: bool) -> None:
+def _kill(child: int, *, alone: bool) -> None:
     """Kill the job's process group and, in a pid namespace of our own, whatever else it left behind."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     if alone:
-        for entry in os.listdir("/proc"):
-            if entry.isdigit() and int(entry) not in {1, os.getpid()}:
+        for entry in list(Path("/proc").iterdir()):
+            if entry.name.isdigit() and int(entry.name) not in {1, os.getpid()}:
                 with contextlib.suppress(OSError):
-                    os.kill(int(entry), signal.SIGKILL)
+                    os.kill(int(entry.name), signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
