@@ -27,7 +27,13 @@ _TO_LIBRARY_CALLS = "convert-hivm-to-std"
 # (AscendNPU-IR@f9d978b1:bishengir/lib/Tools/bishengir-compile/BiShengIRCompileMain.cpp:352-374).
 _A5_FALLBACKS = ("enable-vf-fusion", "vf-reachable-check")
 # Result: its file in the work folder.
-_FILES = {"ttir": "kernel.ttir", "linalg": "linalg.mlir", "final": "bishengir/module.hivm.opt.mlir"}
+_FILES = {
+    "ttir": "kernel.ttir",
+    "linalg": "linalg.mlir",
+    "final": "bishengir/module.hivm.opt.mlir",
+    "memory_aiv": "bishengir/memory_info_aiv.json",
+    "memory_aic": "bishengir/memory_info_aic.json",
+}
 
 
 @dataclass(frozen=True, slots=True)
