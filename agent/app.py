@@ -7,9 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexer.ir.blame import resolved_share
-from retriever.attribution import evidence_for
-
 from agent.contract import (
     BenchDoc,
     BenchKernelDoc,
@@ -23,7 +20,7 @@ from agent.contract import (
     RoundDoc,
     RungDoc,
 )
-from agent.diagnose import Diagnosis, diagnose
+from agent.diagnose import Diagnosis, corpora_of, diagnose
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, finding_doc, launch_doc
 from agent.journal import Journal
 from agent.knowledge import Library
@@ -33,7 +30,9 @@ from agent.sandbox import SandboxPolicy
 from agent.toolchain.targets import find_target
 from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput
+from indexer.ir.blame import resolved_share
 from indexer.messages import Lang, render
+from retriever.attribution import evidence_for
 
 EVIDENCE_PER_LINE = 3
 
@@ -74,7 +73,7 @@ def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> Compil
     """Lower every launch of `source`; with `out`, keep each stage's IR there, a folder a launch."""
     with _open(site) as bench:
         lowering = bench.lower(source, keep=out)
-    docs = [compile_doc(item, _share(item)) for item in lowering.launches]
+    docs = [compile_doc(item, _share(item), site.lang) for item in lowering.launches]
     return docs[lowering.costliest].model_copy(update={"launches": docs})
 
 
@@ -88,18 +87,18 @@ def blame_kernel(site: Site, source: KernelSource, line: int | None) -> BlameDoc
         lowering = bench.lower(source)
     item = lowering.launches[lowering.costliest]
     if item.compilation.hivm is None:
-        told = "; ".join(d.message for d in item.compilation.diagnostics[:1])
+        told = "; ".join(d.message for d in diagnostic_docs(item.compilation.diagnostics[:1], site.lang))
         raise BadInput("app.blame_rejected", path=source.path, target=site.target, reason=told)
     lines = sorted({b.line for b in item.blames if line is None or b.line == line})
     return BlameDoc(
         kernel=item.launch.kernel,
         target=site.target,
-        lines=[_blame_line(site.library, source, item, number) for number in lines],
+        lines=[_blame_line(site, source, item, number) for number in lines],
         resolved_share=resolved_share(item.compilation.hivm),
     )
 
 
-def _blame_line(library: Library | None, source: KernelSource, item: Lowered, number: int) -> BlameLineDoc:
+def _blame_line(site: Site, source: KernelSource, item: Lowered, number: int) -> BlameLineDoc:
     blames = [b for b in item.blames if b.line == number]
     text = source.text.splitlines()
     cost = item.cost
@@ -111,15 +110,16 @@ def _blame_line(library: Library | None, source: KernelSource, item: Lowered, nu
             BlameOpDoc(name=b.op, count=b.count, pass_argument=b.pass_argument, replaced=list(b.replaced))
             for b in blames
         ],
-        evidence=_line_evidence(library, blames),
+        evidence=_line_evidence(site.library, blames, find_target(site.target).arch),
     )  # fmt: skip
 
 
-def _line_evidence(library: Library | None, blames: list[Blame]) -> list[EvidenceDoc]:
+def _line_evidence(library: Library | None, blames: list[Blame], arch: str) -> list[EvidenceDoc]:
     if library is None:
         return []
     passes = tuple(dict.fromkeys(b.pass_argument for b in blames if b.pass_argument))
-    hits = evidence_for(library.index, passes, tuple(b.op for b in blames), "", EVIDENCE_PER_LINE)
+    corpora = corpora_of(arch)
+    hits = evidence_for(library.index, passes, tuple(b.op for b in blames), "", EVIDENCE_PER_LINE, corpora)
     titles = library.titles(h.passage.id for h in hits)
     return [EvidenceDoc(passage=h.passage.id, why=list(h.why), title=titles[h.passage.id]) for h in hits]
 
@@ -148,7 +148,7 @@ def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
         ],
         cost=cost_doc(lowering.cost, site.lang),
         findings=[finding_doc(f, site.lang, titles) for f in found.findings],
-        diagnostics=diagnostic_docs(main.compilation.diagnostics),
+        diagnostics=diagnostic_docs(main.compilation.diagnostics, site.lang),
     )
 
 
@@ -187,7 +187,7 @@ def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:
                 target=site.target,
                 launch=launch_doc(item.launch),
                 cost=cost_doc(item.cost, site.lang),
-                diagnostics=diagnostic_docs(item.compilation.diagnostics),
+                diagnostics=diagnostic_docs(item.compilation.diagnostics, site.lang),
             )
             for lowering in lowerings
             for item in lowering.launches

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-
-from retriever.attribution import evidence_for
-from retriever.search import Index
 
 from agent.counterfactual import judge
 from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
-from agent.records import Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
+from agent.records import RUNGS, Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.table import SYMPTOMS
 from agent.workbench import Change, Workbench
 from indexer.errors import BadInput
 from indexer.messages import Message, message
+from indexer.records import Passage
+from retriever.attribution import evidence_for
+from retriever.search import Index
 
 # A counterfactual costs one capture and one compilation (about 0.4 s for a vector kernel on two cores); the shares of
 # the findings below the most severe ones are too small for it to matter.
 MAX_COUNTERFACTUALS = 8
 EVIDENCE_PER_FINDING = 4
+# The two compilers have separate histories: a passage of the other one proves nothing here.
+_SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")
+_OWN_CORPUS = {"a3": "ascendnpu-ir", "a5": "ascendnpu-ir-a5"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,16 @@ class _Climb:
 
     def climb(self, last: Rung) -> Diagnosis:
         allowed = rungs_up_to(last)
-        rungs = (("pattern", self._pattern), ("profile", self._profile), ("ir", self._ir), ("source", self._source))
-        for rung, enter in rungs:
+        enter: dict[Rung, Callable[[], None]] = {
+            "pattern": self._pattern, "profile": self._profile, "ir": self._ir, "source": self._source,
+        }  # fmt: skip
+        for rung in RUNGS:
             if rung not in allowed:
                 self.steps.append(not_entered(rung, "ladder.not_allowed"))
             elif rung in {"profile", "ir"} and is_explained(self.findings):
                 self.steps.append(not_entered(rung, "ladder.explained"))
             else:
-                enter()
+                enter[rung]()
         ordered = sorted(self.findings, key=lambda f: -f.severity)
         return Diagnosis(self.lowering, tuple(self.steps), tuple(ordered))
 
@@ -155,8 +160,16 @@ class _Climb:
         made_by = finding.structure.pass_argument
         passes = tuple(dict.fromkeys(((made_by,) if made_by else ()) + symptom.passes))
         assert self.index is not None  # noqa: S101 - _source checked it
-        hits = evidence_for(self.index, passes, finding.structure.ops, symptom.query, EVIDENCE_PER_FINDING)
-        return tuple(Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits)
+        words = f"{symptom.id} {symptom.query}"
+        corpora = corpora_of(self.bench.target.arch)
+        hits = evidence_for(self.index, passes, finding.structure.ops, words, EVIDENCE_PER_FINDING, corpora)
+        cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
+        return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))
+
+
+def corpora_of(arch: str) -> tuple[str, ...]:
+    """Return the corpora whose passages may be cited for a compiler (`a3`, `a5`)."""
+    return (*_SHARED_CORPORA, _OWN_CORPUS[arch])
 
 
 def subjects_of(lowering: Lowering) -> Iterable[Subject]:

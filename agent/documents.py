@@ -67,10 +67,16 @@ def cost_doc(cost: Cost | None, lang: Lang) -> CostDoc | None:
     )
 
 
-def diagnostic_docs(diagnostics: tuple[Diagnostic, ...]) -> list[DiagnosticDoc]:
-    """Describe diagnostics; compilers speak English, so there is no language here."""
+def diagnostic_docs(diagnostics: tuple[Diagnostic, ...], lang: Lang) -> list[DiagnosticDoc]:
+    """Describe diagnostics; the compilers' own sentences stay as they are, ours are in `lang`."""
     return [
-        DiagnosticDoc(severity=d.severity, message=d.message, line=d.line, stage=d.stage, pass_argument=d.pass_argument)
+        DiagnosticDoc(
+            severity=d.severity,
+            message=d.message if d.note is None else render(d.note, lang),
+            line=d.line,
+            stage=d.stage,
+            pass_argument=d.pass_argument,
+        )
         for d in diagnostics
     ]
 
@@ -94,7 +100,7 @@ def resources_doc(resources: Resources) -> ResourcesDoc:
     )
 
 
-def compile_doc(lowered: Lowered, resolved_share: float | None) -> CompileDoc:
+def compile_doc(lowered: Lowered, resolved_share: float | None, lang: Lang) -> CompileDoc:
     """Describe one compiled launch."""
     made: Compilation = lowered.compilation
     return CompileDoc(
@@ -103,7 +109,7 @@ def compile_doc(lowered: Lowered, resolved_share: float | None) -> CompileDoc:
         status=made.status,
         stages=[StageDoc(name=s.name, position=s.position, changed=s.changed, ops=s.ops) for s in made.stages],
         resources=resources_doc(made.resources),
-        diagnostics=diagnostic_docs(made.diagnostics),
+        diagnostics=diagnostic_docs(made.diagnostics, lang),
         files={name: str(path) for name, path in made.files.items()},
         launch=launch_doc(made.launch),
         retried_without=list(made.retried_without),

@@ -26,7 +26,7 @@ from agent.journal import Journal, digest
 from agent.knowledge import Library
 from agent.ladder import escalations
 from agent.records import Finding, KernelSource, Lowering
-from agent.rewrite.table import REWRITES
+from agent.rewrite.table import rules_for
 from agent.symptoms.base import Rewrite
 from agent.symptoms.table import SYMPTOMS
 from agent.verify.check import Checks, verify
@@ -152,7 +152,7 @@ class Optimizer:
         """Offer rewrites for the findings, most severe first; none that was tried or refuted."""
         subjects = tuple(subjects_of(diagnosis.lowering))
         for finding in diagnosis.findings:
-            for make in REWRITES.get(finding.symptom, ()):
+            for make in rules_for(finding.symptom):
                 offer = make(subjects[finding.launch_index], finding.structure)
                 if offer is None or digest(offer.source) in state.tried:
                     continue
@@ -168,7 +168,11 @@ class Optimizer:
             return _Trial("rejected", "refuted", render(error.note, self.lang), None, None)
         claim = _claim(state.lowering, lowering, proposal.finding)
         if lowering.cost is None:
-            told = [d.message for item in lowering.launches for d in item.compilation.diagnostics]
+            told = [
+                d.message
+                for item in lowering.launches
+                for d in diagnostic_docs(item.compilation.diagnostics[:1], self.lang)
+            ]
             return _Trial("rejected", "refuted", "; ".join(told[:1]), lowering, None)
         if not _is_cheaper(lowering, state.lowering):
             return _Trial("slower", claim, "", lowering, None)
@@ -228,7 +232,7 @@ class Optimizer:
             baseline=BaselineDoc(
                 cost=cost_doc(first, self.lang),
                 status="ok" if first is not None else "rejected",
-                diagnostics=diagnostic_docs(main.compilation.diagnostics),
+                diagnostics=diagnostic_docs(main.compilation.diagnostics, self.lang),
             ),
             best=BestDoc(
                 round=state.best_round,

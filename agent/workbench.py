@@ -11,16 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexer.ir.blame import trace
-
 from agent.capture import Capture, CapturedLaunch, capture
-from agent.perf.model import predict, sum_costs
+from agent.perf.predict import predict, sum_costs
 from agent.records import Compilation, Cost, KernelSource, Launch, Lowered, Lowering, Resources
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.ascend import compile_ttir
 from agent.toolchain.client import Worker
 from agent.toolchain.install import AscendInstall, find_ascend
 from agent.toolchain.targets import Target
+from indexer.ir.blame import trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ GROUPS = {
     "toolchain": "toolchain.group",
 }
 
+# What every command takes that lowers a kernel.
+COMPILING = ("target", "toolchain_python", "unsafe_no_sandbox")
+
 COMMANDS = (
     Command("doctor", "agent.cli.doctor:doctor", "doctor.summary", ("toolchain_python", "embedder")),
     Command("index build", "agent.cli.index:build", "knowledge.build_summary", ("embedder", "toolchain_python")),
@@ -32,6 +35,11 @@ COMMANDS = (
     Command("index status", "agent.cli.index:status", "knowledge.status_summary", ("toolchain_python",)),
     Command("index corpora", "agent.cli.index:corpora", "knowledge.corpora_summary"),
     Command("search", "agent.cli.search:search", "search.summary"),
+    Command("compile", "agent.cli.compile:compile_file", "kernel.compile_summary", COMPILING),
+    Command("blame", "agent.cli.blame:blame", "kernel.blame_summary", COMPILING),
+    Command("diagnose", "agent.cli.diagnose:diagnose", "kernel.diagnose_summary", COMPILING),
+    Command("optimize", "agent.cli.optimize:optimize", "kernel.optimize_summary", COMPILING),
+    Command("bench", "agent.cli.bench:bench", "kernel.bench_summary", COMPILING),
     Command("toolchain install", "agent.cli.toolchain:install", "toolchain.install_summary"),
     Command("toolchain list", "agent.cli.toolchain:show", "toolchain.list_summary", ("toolchain_python",)),
     Command("toolchain remove", "agent.cli.toolchain:remove", "toolchain.remove_summary"),

@@ -70,7 +70,7 @@ class Terminal:
             for op in line.ops:
                 replaced = f"<- {', '.join(op.replaced)}" if op.replaced else ""
                 table.add_row(f"{op.count} x", op.name, op.pass_argument or "-", replaced)
-            self.console.print(Padding(table, (0, 0, 0, 6)))
+            self.console.print(Padding(table, (0, 0, 0, 6), expand=False))
             for cited in line.evidence:
                 self._line(f"{cited.passage}  {cited.title}", style="dim", indent=6)
         self.say("resolved", share=_percent(doc.resolved_share))
@@ -202,11 +202,9 @@ class Terminal:
             ("L0C", doc.l0c_bytes, doc.l0c_limit_bytes),
         )
         for name, used, limit in rows:
-            known = used is not None
-            share = _percent(used / limit) if known else "-"
-            self.say(
-                "resource", indent=2, name=name, used=used if known else self._word("unknown"), limit=limit, share=share
-            )
+            share = "-" if used is None else _percent(used / limit)
+            shown = self._word("unknown") if used is None else used
+            self.say("resource", indent=2, name=name, used=shown, limit=limit, share=share)
 
     def _diagnostics(self, docs: list[DiagnosticDoc]) -> None:
         for d in docs:
@@ -230,7 +228,7 @@ class Terminal:
         return render(message(f"report.{key}"), self.lang)
 
     def _line(self, text: str, style: str = "", indent: int = 0) -> None:
-        self.console.print(Padding(text, (0, 0, 0, indent)) if indent else text, style=style, soft_wrap=not indent)
+        self.console.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text, style=style, soft_wrap=not indent)
 
 
 def _figure(doc: CostDoc | None, lang: Lang) -> str:
