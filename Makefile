@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup system check test test-slow demo clean
+.PHONY: help setup toolchain check test test-slow demo clean
 
 # The first Python that is new enough; name another with `make PYTHON=/path/to/python3`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
@@ -11,7 +11,7 @@ BIN := .venv/bin
 STAMPS := .venv/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # Byte code is written when a module is first imported; doing it for all of torch at once costs a minute.
-PIP_INSTALL := $(PIP) install --quiet --no-compile $(if $(TRITONKB_TORCH_INDEX),--extra-index-url $(TRITONKB_TORCH_INDEX))
+PIP_INSTALL := $(PIP) install --quiet --no-compile
 # What the toolchain installer needs, so that it can work while the large packages arrive.
 EARLY := typer rich pydantic filelock platformdirs tomli
 
@@ -25,7 +25,7 @@ help:
 
 # --- setting up ---------------------------------------------------------------------------------------------------
 setup: $(STAMPS)/venv
-	@$(MAKE) --no-print-directory -j3 $(STAMPS)/packages $(STAMPS)/toolchain $(STAMPS)/system
+	@$(MAKE) --no-print-directory -j3 $(STAMPS)/packages toolchain $(STAMPS)/system
 
 # Debian splits venv from Python; without rights to add it, the error of venv itself says what to type.
 $(STAMPS)/venv:
@@ -44,12 +44,16 @@ endef
 export EARLY_PINS
 
 $(STAMPS)/packages: pyproject.toml | $(STAMPS)/venv
-	@$(call step,packages,$(PIP_INSTALL) --editable '.[dev]')
+	@$(call step,packages,$(PIP_INSTALL) $$($(BIN)/python -m agent.toolchain.torch_index) --editable '.[dev]')
 	@touch $@
 
-$(STAMPS)/toolchain: agent/toolchain/pins.toml | $(STAMPS)/venv
-	@$(call step,Ascend toolchain,$(BIN)/python -c 'from agent.cli.main import main; main()' toolchain install ascend)
-	@touch $@
+# No stamp: the compilers live outside this folder, and finding them there takes half a second.
+toolchain: | $(STAMPS)/venv
+ifdef TRITONKB_TOOLCHAIN_PYTHON
+	@echo 'using the toolchain of $(TRITONKB_TOOLCHAIN_PYTHON)' >&2
+else
+	@$(call step,Ascend toolchain,$(BIN)/python -c 'from agent.cli.main import main; main()' toolchain install ascend >/dev/null)
+endif
 
 # The sandbox, and the LLVM tools that run a candidate on the CPU. All are optional: what their lack means is printed.
 $(STAMPS)/system: | $(STAMPS)/venv
@@ -66,7 +70,7 @@ define apt
     echo 'not installed: $(1) (no rights; run: sudo apt-get install $(1))' >&2; false; \
   else became=$$([ "$$(id -u)" = 0 ] || echo 'sudo -n'); \
     $$became apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive $$became apt-get install -y -qq \
-    --no-install-recommends $(1) >/dev/null || { echo 'not installed: $(1) (apt-get failed)' >&2; false; }; fi; }
+    -o DPkg::Lock::Timeout=300 --no-install-recommends $(1) >/dev/null || { echo 'not installed: $(1) (apt-get failed)' >&2; false; }; fi; }
 endef
 
 # --- checking -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -28,8 +27,7 @@ def install(
     from agent.toolchain.provision import install_ascend  # noqa: PLC0415 - not needed by the others
 
     _check(name)
-    index = torch_index or os.environ.get("TRITONKB_TORCH_INDEX") or None
-    installed, made = install_ascend(session.output.progress, python=python, torch_index=index)
+    installed, made = install_ascend(session.output.progress, python=python, torch_index=torch_index)
     executable = private_environment() / "bin" / "python"
     note = message("toolchain.installed" if made else "toolchain.already", python=executable)
     document = {"name": name, "python": executable, "installed_now": made, "versions": installed.versions}

@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from agent.toolchain.install import AscendInstall, Pins, inspect_environment, private_environment, read_pins
 from agent.toolchain.pip import install_requirements, make_environment, run_step
 from agent.toolchain.pythons import find_python
+from agent.toolchain.torch_index import choose_torch_index
 from indexer.errors import ToolchainError
 from indexer.messages import Message, message
 
@@ -44,8 +45,9 @@ class Installed:
 def install_ascend(tell: Tell, *, python: Path | None = None, torch_index: str | None = None) -> tuple[Installed, bool]:
     """Install what the pins name; returns what is there, and whether it was made now (False: it was there).
 
-    `torch_index` is a further package index, such as PyTorch's own with CPU builds. Raises `ToolchainError` (no Python,
-    no network, pip failed, the compilers do not answer), `StoreError` for a full disk, `BadInput` for `python`.
+    `torch_index` is a further package index, instead of the one that `choose_torch_index` chooses. Raises
+    `ToolchainError` (no Python, no network, pip failed, the compilers do not answer), `StoreError` for a full disk,
+    `BadInput` for `python`.
     """
     pins = read_pins()
     link = private_environment()
@@ -103,7 +105,10 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
     try:
         tell(message("toolchain.making", folder=link))
         make_environment(interpreter, folder)
-        install_requirements(folder / "bin" / "python", pins.requirements, torch_index, tell)
+        index = choose_torch_index(torch_index)
+        if index:
+            tell(message("toolchain.torch_index", index=index))
+        install_requirements(folder / "bin" / "python", pins.requirements, index, tell)
         tell(message("toolchain.verifying"))
         installed = _verify(folder, pins)
         (folder / RECORD).write_text(json.dumps(asdict(installed), indent=2) + "\n", encoding="utf-8")

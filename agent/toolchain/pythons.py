@@ -15,6 +15,8 @@ from indexer.errors import BadInput, ToolchainError
 # Prints the version where the interpreter can make virtual environments, else fails. Debian splits `ensurepip` off,
 # which is only needed where our own environment has no pip to serve the new one.
 _ASK_VERSION = "import sys, venv{}; print('%d.%d' % sys.version_info[:2])"
+# Another apt-get may be at work; recommended packages would be a compiler and manuals.
+APT_OPTIONS = ("-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")
 # Fetching a Python (30 MB) or Debian packages over a slow line.
 FETCH_SECONDS = 900
 
@@ -60,7 +62,7 @@ def _fetched_by_apt(versions: Sequence[str]) -> Iterator[str]:
         return
     for version in versions:
         packages = [f"python{version}", f"python{version}-venv"]
-        if _succeeds(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]):
+        if _succeeds(["apt-get", "install", "-y", "-qq", *APT_OPTIONS, *packages]):
             yield f"/usr/bin/python{version}"
 
 

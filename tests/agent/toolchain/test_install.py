@@ -23,6 +23,7 @@ from agent.toolchain.install import find_ascend, inspect_environment, private_en
 from agent.toolchain.pip import install_requirements, make_environment
 from agent.toolchain.provision import install_ascend, read_commits, read_installed, read_versions, remove_ascend
 from agent.toolchain.pythons import find_python
+from agent.toolchain.torch_index import choose_torch_index
 from indexer.errors import BadInput, ToolchainError
 from indexer.messages import Message
 
@@ -250,3 +251,26 @@ class TestInstalled:
         row = json.loads(done.stdout)["toolchains"][0]
         assert row["versions"]["triton-ascend"] == "3.2.0"
         assert read_pins().commits["ascendnpu-ir"].startswith(row["commits"]["ascendnpu-ir"])
+
+
+class TestTorchIndex:
+    """Where torch's CPU build comes from."""
+
+    def test_the_user_names_an_index_or_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TRITONKB_TORCH_INDEX", "https://mirror.example/cpu")
+        assert choose_torch_index() == "https://mirror.example/cpu"
+        assert choose_torch_index("https://other.example/cpu") == "https://other.example/cpu"
+        assert choose_torch_index("none") is None
+
+    def test_a_pip_with_sources_of_its_own_is_left_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("TRITONKB_TORCH_INDEX", raising=False)
+        monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example/simple")
+        assert choose_torch_index() is None
+
+    def test_an_index_that_does_not_answer_is_not_used(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("TRITONKB_TORCH_INDEX", raising=False)
+        for name in ("PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+        assert choose_torch_index() is None
