@@ -1,0 +1,43 @@
+"""Product of whole tiles."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def matmul_tail(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid_m = tl.program_id(0)
+    pid_n = tl.program_id(1)
+    rm = pid_m * BM + tl.arange(0, BM)
+    rn = pid_n * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for step in range(0, tl.cdiv(K, BK)):
+        a = tl.load(a_ptr + rm[:, None] * K + (step * BK + rk)[None, :])
+        b = tl.load(b_ptr + (step * BK + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc)
+
+
+KERNEL = matmul_tail
+SIG = {"a_ptr": "*fp16", "b_ptr": "*fp16", "c_ptr": "*fp32", "M": "i32", "N": "i32", "K": "i32"}
+CONSTS = {"BM": 32, "BN": 128, "BK": 64}
+GRID = (2, 2)
+
+
+def make_inputs(seed=0):
+    g = torch.Generator().manual_seed(seed)
+    return (
+        torch.randn((64, 192), generator=g).to(torch.float16),
+        torch.randn((192, 256), generator=g).to(torch.float16),
+        torch.zeros((64, 256), dtype=torch.float32),
+        64,
+        256,
+        192,
+    )
+
+
+def run(*args):
+    KERNEL[GRID](*args, **CONSTS)
+    return args[2]

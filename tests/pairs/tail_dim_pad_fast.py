@@ -1,0 +1,32 @@
+"""Shift points of five coordinates, seen as one range."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def shift_points(p_ptr, o_ptr, N: tl.constexpr, D: tl.constexpr):
+    flat = tl.arange(0, N * 8)
+    known = flat < N * D
+    p = tl.load(p_ptr + flat, mask=known, other=0.0)
+    tl.store(o_ptr + flat, p + 1.0, mask=known)
+
+
+KERNEL = shift_points
+SIG = {"p_ptr": "*fp16", "o_ptr": "*fp16"}
+CONSTS = {"N": 512, "D": 5}
+GRID = (1,)
+
+
+def make_inputs(seed=0):
+    g = torch.Generator().manual_seed(seed)
+    return (
+        torch.randn((2560,), generator=g).to(torch.float16),
+        torch.zeros((2560,), dtype=torch.float16),
+    )
+
+
+def run(*args):
+    KERNEL[GRID](*args, **CONSTS)
+    return args[1]
