@@ -15,6 +15,7 @@ from agent.perf.views import make_view
 from indexer.ir.records import IrBlock, IrOp
 
 _WHILE_LIMIT = 64  # iterations of a while loop followed at most
+_VECTOR_FUNCTION = "hivm.vector_function"
 _CALL_LIMIT = 8  # nested calls; outlined functions call no further
 
 
@@ -82,18 +83,20 @@ class Program:
     tally: Tally = field(default_factory=Tally)
     env: dict[str, Value] = field(default_factory=dict)
     depth: int = 0
+    vectorised: bool = False  # inside a vector function: its loops and addresses are the vector unit's own
 
     def run(self, function: IrOp, arguments: Sequence[Value]) -> Sequence[Value]:
         """Follow `function` on `arguments`; returns what it returns."""
         if not function.regions or not function.regions[0]:
             return []
-        outer, self.env = self.env, {}
+        outer = self.env, self.vectorised
+        self.env, self.vectorised = {}, _VECTOR_FUNCTION in function.attributes
         self.depth += 1
         block = function.regions[0][0]
         self.bind(block, arguments)
         returned = self.follow(block)
         self.depth -= 1
-        self.env = outer
+        self.env, self.vectorised = outer
         return returned
 
     def bind(self, block: IrBlock, values: Sequence[Value]) -> None:
@@ -134,6 +137,8 @@ class Program:
     def _count(self, step: Step, values: Sequence[Value]) -> None:
         events = step.describe(values) if step.describe is not None else step.events
         for event in events:
+            if self.vectorised and isinstance(event, Scalar) and event.known:
+                continue
             self.tally.add(event)
             if isinstance(event, Scalar | Vector) and not event.known:
                 self.assume("unknown_op", step.op)
@@ -146,7 +151,8 @@ class Program:
         def body(index: int, state: Sequence[Value]) -> tuple[Tally, Sequence[Value]]:
             self.bind(block, [start + index * step, *state])
             tally, left = self.follow_apart(block)
-            tally.add(turn)
+            if not self.vectorised:
+                tally.add(turn)
             return tally, left
 
         result = run_iterations(body, trips, carried, self.plans.variation(op))
@@ -274,8 +280,13 @@ def _run_call(program: Program, op: IrOp, values: Sequence[Value]) -> Sequence[V
         program.assume("unknown_op", op)
         program.tally.add(Scalar(f"func.call @{callee}", line, known=False))
         return []
-    program.tally.add(Scalar("func.call", line))
-    return program.run(function, values)
+    outer, program.tally = program.tally, Tally()
+    returned = program.run(function, values)
+    inner, program.tally = program.tally, outer
+    program.tally.merge(inner.placed(line))  # what an outlined function does without a place of its own is done here
+    is_vector = _VECTOR_FUNCTION in function.attributes
+    program.tally.add(Vector("func.call", line, 0, 1) if is_vector else Scalar("func.call", line))
+    return returned
 
 
 def _run_scope(program: Program, op: IrOp, _values: Sequence[Value]) -> Sequence[Value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,13 @@ class Tally:
         """Count all of `other`, `times` over."""
         for event, count in other.counts.items():
             self.counts[event] = self.counts.get(event, 0) + count * times
+
+    def placed(self, line: int | None) -> Tally:
+        """Return the same counts with `line` for events that have none."""
+        moved = Tally()
+        for event, count in self.counts.items():
+            moved.add(event if event.line is not None else replace(event, line=line), count)
+        return moved
 
     def __iter__(self) -> Iterator[tuple[Event, float]]:
         return iter(self.counts.items())
