@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from agent import knowledge
 from agent.sandbox import why_no_sandbox
 from agent.toolchain.backend_stub import write_stub
 from agent.toolchain.install import data_home, find_ascend, read_pins
@@ -26,6 +27,7 @@ REINSTALL_TOOLCHAIN = f"tritonkb toolchain remove ascend && {INSTALL_TOOLCHAIN}"
 INSTALL_SANDBOX = "sudo apt-get install bubblewrap"
 # Ubuntu 23.10 and newer let only programs with a profile make user namespaces.
 ALLOW_NAMESPACES = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+BUILD_INDEX = "tritonkb index build"
 INSTALL_CPU_TOOLS = "sudo apt-get install mlir-19-tools libmlir-19 clang-19"
 # The private environment (1.7 GB, twice while it is replaced) and an index of the compilers' sources.
 NEEDED_BYTES = 4_000_000_000
@@ -148,6 +150,20 @@ def check_embedder(surroundings: Surroundings) -> Check:
     return _fine("embedder", message("doctor.embedder", name=name, dimension=dimension))
 
 
+def check_index(surroundings: Surroundings) -> Check:
+    """Look for an index made from the compilers that are installed."""
+    try:
+        corpora = knowledge.status(knowledge.store_folder(surroundings.store))
+    except StoreError as error:
+        fix = BUILD_INDEX if error.note.key == "index.no_index" else f"{BUILD_INDEX} --fresh"
+        return _lacking("index", error.note, fix, StoreError.exit_code)
+    stale = [corpus.mark.name for corpus in corpora if corpus.matches_toolchain is False]
+    if stale:
+        return _lacking("index", message("doctor.index_stale", corpora=", ".join(stale)), "tritonkb index update")
+    shown = ", ".join(f"{corpus.mark.name} ({corpus.mark.passages})" for corpus in corpora)
+    return _fine("index", message("doctor.index", corpora=shown))
+
+
 def check_disk(surroundings: Surroundings) -> Check:
     """Look at the space where everything is kept."""
     folder = data_home()
@@ -184,5 +200,6 @@ CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
     check_sandbox,
     check_cpu_tools,
     check_embedder,
+    check_index,
     check_disk,
 )
