@@ -20,7 +20,7 @@ from agent.contract import (
     RoundDoc,
     RungDoc,
 )
-from agent.diagnose import Diagnosis, corpora_of, diagnose
+from agent.diagnose import Diagnosis, corpora_of, diagnose, is_foreign
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, finding_doc, launch_doc
 from agent.journal import Journal
 from agent.knowledge import Library
@@ -118,8 +118,9 @@ def _line_evidence(library: Library | None, blames: list[Blame], arch: str) -> l
     if library is None:
         return []
     passes = tuple(dict.fromkeys(b.pass_argument for b in blames if b.pass_argument))
-    corpora = corpora_of(arch)
-    hits = evidence_for(library.index, passes, tuple(b.op for b in blames), "", EVIDENCE_PER_LINE, corpora)
+    ops = tuple(b.op for b in blames)
+    wide = evidence_for(library.index, passes, ops, "", 2 * EVIDENCE_PER_LINE, corpora_of(arch))
+    hits = [h for h in wide if not is_foreign(h.passage, arch)][:EVIDENCE_PER_LINE]
     titles = library.titles(h.passage.id for h in hits)
     return [EvidenceDoc(passage=h.passage.id, why=list(h.why), title=titles[h.passage.id]) for h in hits]
 

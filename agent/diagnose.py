@@ -116,7 +116,7 @@ class _Climb:
     def _find(self, rung: Rung) -> None:
         seen = list(self._detect(rung))
         tried = 0
-        for item in sorted(seen, key=_line_share, reverse=True):
+        for item in sorted(seen, key=_own_share, reverse=True):
             verdict, after_us = self._judge(item, allowed=tried < MAX_COUNTERFACTUALS)
             tried += verdict.verdict != "open"
             if verdict.verdict != "refuted":
@@ -162,7 +162,8 @@ class _Climb:
         assert self.index is not None  # noqa: S101 - _source checked it
         words = f"{symptom.id} {symptom.query}"
         corpora = corpora_of(self.bench.target.arch)
-        hits = evidence_for(self.index, passes, finding.structure.ops, words, EVIDENCE_PER_FINDING, corpora)
+        wide = evidence_for(self.index, passes, finding.structure.ops, words, 2 * EVIDENCE_PER_FINDING, corpora)
+        hits = [h for h in wide if not is_foreign(h.passage, self.bench.target.arch)][:EVIDENCE_PER_FINDING]
         cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
         return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))
 
@@ -172,18 +173,26 @@ def corpora_of(arch: str) -> tuple[str, ...]:
     return (*_SHARED_CORPORA, _OWN_CORPUS[arch])
 
 
+def is_foreign(passage: Passage, arch: str) -> bool:
+    """Return whether a passage of the toolchain's catalogue is about the other compiler: its folders say which."""
+    folder = passage.path.split("/", 1)[0]
+    return passage.corpus == "toolchain" and folder in _OWN_CORPUS and folder != arch
+
+
 def subjects_of(lowering: Lowering) -> Iterable[Subject]:
     """Give each launch of a lowering the form that detectors read."""
     for item in lowering.launches:
         yield Subject(item.launch, item.compilation, item.blames, item.cost, lowering.source.text)
 
 
-def _line_share(item: _Seen) -> float:
-    """Return the share of the launch's predicted cost spent on the structure's line."""
+def _own_share(item: _Seen) -> float:
+    """Return the share of the launch's predicted cost that the structure can hold at most."""
     cost = item.subject.cost
     if cost is None or not cost.value:
         return 1.0
-    return min(1.0, cost.by_line.get(item.structure.line, 0.0) / cost.value)
+    launching = item.symptom.share == "launch"
+    own = cost.terms.get("launch", 0.0) if launching else cost.by_line.get(item.structure.line, 0.0)
+    return min(1.0, item.structure.weight * own / cost.value)
 
 
 def _finding(item: _Seen, verdict: Counterfactual, after_us: float | None, lowering: Lowering) -> Finding:
@@ -210,4 +219,4 @@ def _severity(item: _Seen, after_us: float | None, lowering: Lowering) -> tuple[
     part = cost.value * item.subject.launch.count / whole if whole else 0.0
     if after_us is not None and after_us < cost.value:
         return min(1.0, part * (1 - after_us / cost.value)), "predicted_counterfactual_saving"
-    return min(1.0, part * _line_share(item)), "predicted_line_share"
+    return min(1.0, part * _own_share(item)), f"predicted_{item.symptom.share}_share"

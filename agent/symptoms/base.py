@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent.records import Blame, Compilation, Cost, Launch, Rung, Structure
 from indexer.messages import Message
@@ -53,8 +54,8 @@ class Symptom:
     `id` is the catalogue id. `archs` are the compilers where it holds (`a3`, `a5`). `passes` are those that can be the
     cause, in order of looking up evidence. `detect` finds structures; it reads IR records, never a dump's text.
     `counterfactual` gives the smallest change that should remove the structure, None where no edit can exist.
-    `query` are the field's words for the ranked search. `rewrites` propose result-preserving edits, best first, each
-    returning None where its precondition is not proven from the launch. `rung` is the shallowest rung that sees it.
+    `query` are the field's words for the ranked search. `rung` is the shallowest rung that sees it. `share` says which
+    part of the cost is its own where no counterfactual tells: that of the line, or that of launching programs.
     Messages: `symptoms.<id>_title`, `_why`, `_advice` in `agent/messages/symptoms.toml`.
     """
 
@@ -66,4 +67,4 @@ class Symptom:
     query: str
     detect: Callable[[Subject], list[Structure]]
     counterfactual: Callable[[Subject, Structure], Variant | None]
-    rewrites: tuple[Callable[[Subject, Structure], Rewrite | None], ...] = ()
+    share: Literal["line", "launch"] = "line"

@@ -64,6 +64,7 @@ MANY_PROGRAMS = Symptom(
     id="many_programs",
     archs=frozenset({"a3", "a5"}),
     rung="pattern",
+    share="launch",
     passes=(),
     ops=("hivm.hir.get_block_idx",),
     query="number of blocks programs grid larger than core count logical block num auto blockify loop over blocks",
