@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -59,6 +59,49 @@ def limit_grid(site: LaunchSite, file: KernelFile, total: str, cores: int, param
     start, end = file.span(subscript.slice[0])[0], file.span(subscript)[1] - 1
     added = file.append_to_list(site.call.args[0], site.call.args[-1], f"{parameter}={total}")
     return [Edit(start, end, f"(min({total}, {cores}),)"), added]
+
+
+def argument_of(site: LaunchSite, parameter: str, parameters: Sequence[str]) -> cst.BaseExpression | None:
+    """Return what the launch passes for `parameter`; None where a star hides it."""
+    position = parameters.index(parameter)
+    given = argument(site.call, parameter, position)
+    return given.value if given is not None else None
+
+
+def is_repeatable(node: cst.CSTNode) -> bool:
+    """Tell whether the host may evaluate `node` a second time: it is a name or an attribute of one."""
+    return bool(dotted(node))
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantHost:
+    """A file that states its launch as `KERNEL`, `GRID` and `CONSTS` instead of a call by name."""
+
+    grid: cst.Tuple
+    constants: cst.Dict
+
+
+def constant_host(file: KernelFile) -> ConstantHost | None:
+    """Read the module-level `KERNEL`, `GRID` and `CONSTS`; None where the file has another form."""
+    found: dict[str, cst.BaseExpression] = {}
+    for line in file.module.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            match statement:
+                case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=value):
+                    found[name] = value
+    kernel, grid, constants = found.get("KERNEL"), found.get("GRID"), found.get("CONSTS")
+    is_ours = isinstance(kernel, cst.Name) and kernel.value == file.kernel.name.value
+    if not is_ours or not isinstance(grid, cst.Tuple) or not isinstance(constants, cst.Dict):
+        return None
+    return ConstantHost(grid, constants)
+
+
+def add_constants(host: ConstantHost, file: KernelFile, values: Mapping[str, int]) -> list[Edit]:
+    """Add entries to `CONSTS`."""
+    start, end = file.span(host.constants)
+    entries = ", ".join(f'"{name}": {value}' for name, value in values.items())
+    comma = ", " if host.constants.elements else ""
+    return [Edit(end - 1, end - 1, f"{comma}{entries}")] if start < end else []
 
 
 def _launches_in(node: cst.CSTNode, name: str, function: cst.FunctionDef | None) -> Iterator[LaunchSite]:

@@ -59,16 +59,16 @@ def substituted(node: cst.CSTNode, file: KernelFile, substitute: Substitute) -> 
             yield from substituted(child, file, substitute)
 
 
-def add_parameter(file: KernelFile, name: str, annotation: str = "") -> Edit | None:
-    """Make the edit that gives the kernel a last parameter; None where its list ends in another way."""
+def add_parameters(file: KernelFile, names: Sequence[str], annotation: str = "") -> Edit | None:
+    """Make the edit that gives the kernel more parameters at the end; None where its list ends in another way."""
     given = file.kernel.params
     if given.star_arg is not cst.MaybeSentinel.DEFAULT or given.kwonly_params or given.star_kwarg or not given.params:
         return None
     last = given.params[-1]
     end = last.default or (last.annotation.annotation if last.annotation is not None else last.name)
-    text = f"{name}: {annotation}" if annotation else name
+    typed = f": {annotation}" if annotation else ""
     default = "" if last.default is None else (" = 1" if annotation else "=1")
-    return file.append_to_list(given.params[0].name, end, text + default)
+    return file.append_to_list(given.params[0].name, end, *(f"{name}{typed}{default}" for name in names))
 
 
 def language_call(node: cst.CSTNode, file: KernelFile) -> str:

@@ -94,10 +94,12 @@ def _guarded(item: Strided, lines: list[str], picked: str, body: KernelBody) -> 
     """Keep the strided form for other values of a constexpr stride, which another launch may have."""
     if item.factor.literal is not None:
         return lines
+    test = f"if {write_factor(item.factor, item.load.point.scope)} == {item.stride}:"
+    if test.encode() in body.file.data:
+        return None
     original = body.file.text(item.load.call).replace("\n", "\n    ")
     if '"""' in original or _shares_line(item):
         return None
-    test = f"if {write_factor(item.factor, item.load.point.scope)} == {item.stride}:"
     return [test, *(f"    {line}" for line in lines), "else:", f"    {picked} = {original}"]
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import libcst as cst
 
-from agent.records import Structure
+from agent.records import Launch, Structure
 from agent.rewrite.flow import targets
-from agent.rewrite.launchsite import LaunchSite, all_launches_seen, find_launches, limit_grid, read_total
+from agent.rewrite.launchsite import (
+    LaunchSite,
+    add_constants,
+    all_launches_seen,
+    constant_host,
+    find_launches,
+    limit_grid,
+    read_total,
+)
 from agent.rewrite.looping import (
     Substitute,
     Wrapping,
-    add_parameter,
+    add_parameters,
     axis_of,
     language_call,
     parameter_names,
@@ -31,7 +39,7 @@ def share_cores(subject: Subject, _structure: Structure) -> Rewrite | None:
     if subject.launch.programs <= cores:
         return None
     total = file.fresh("total_programs")
-    host = _host_edits(file, cores, total)
+    host = _host_edits(file, cores, total, subject.launch)
     kernel = _kernel_edits(file, total)
     source = file.apply([*host, *kernel]) if host is not None and kernel is not None else None
     if source is None:
@@ -51,8 +59,12 @@ def _uses_first_axis_only(file: KernelFile) -> bool:
     return bool(calls) and all(axis_of(call) == 0 for call in calls)
 
 
-def _host_edits(file: KernelFile, cores: int, total: str) -> list[Edit] | None:
+def _host_edits(file: KernelFile, cores: int, total: str, launch: Launch) -> list[Edit] | None:
     sites: list[LaunchSite] = list(find_launches(file))
+    stated = constant_host(file)
+    if stated is not None and not sites and len(stated.grid.elements) == 1:
+        grid = file.replace(stated.grid.elements[0].value, str(cores))
+        return [grid, *add_constants(stated, file, {total: launch.programs})]
     if not sites or not all_launches_seen(file):
         return None
     edits: list[Edit] = []
@@ -66,7 +78,7 @@ def _host_edits(file: KernelFile, cores: int, total: str) -> list[Edit] | None:
 
 def _kernel_edits(file: KernelFile, total: str) -> list[Edit] | None:
     """Add the parameter, and put the body in the loop."""
-    parameter = add_parameter(file, total)
+    parameter = add_parameters(file, [total])
     index = _index_assignment(file)
     program = targets(index.body[0])[0] if index is not None else file.fresh("program")
     count = f"{file.language}.program_id(0), {total}, {file.language}.num_programs(0)"

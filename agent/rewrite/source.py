@@ -91,12 +91,11 @@ class KernelFile:
         end = self.data.find(b"\n", end)
         return Edit(self.data.rfind(b"\n", 0, start) + 1, len(self.data) if end < 0 else end + 1, "")
 
-    def append_to_list(self, first: cst.CSTNode, last: cst.CSTNode, text: str) -> Edit:
-        """Make the edit that adds an entry behind `last` of a list, on a line of its own where the others have one."""
+    def append_to_list(self, first: cst.CSTNode, last: cst.CSTNode, *texts: str) -> Edit:
+        """Make the edit that adds entries behind `last` of a list, on lines of their own where the others have them."""
         end = self.span(last)[1]
-        if self.lines(first)[0] == self.lines(last)[0]:
-            return Edit(end, end, f", {text}")
-        return Edit(end, end, f",\n{self.indent(last)}{text}")
+        between = ", " if self.lines(first)[0] == self.lines(last)[0] else f",\n{self.indent(last)}"
+        return Edit(end, end, "".join(f"{between}{text}" for text in texts))
 
     def apply(self, edits: Iterable[Edit]) -> str | None:
         """Return the file with all `edits` made; None where two of them overlap or the result does not parse."""

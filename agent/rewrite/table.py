@@ -12,6 +12,7 @@ from agent.rewrite.plain_accumulation import plain_accumulation
 from agent.rewrite.share_cores import share_cores
 from agent.rewrite.skip_padding import skip_padding
 from agent.rewrite.split_block import split_block
+from agent.rewrite.table_gather import table_gather
 from agent.rewrite.transposed_load import transposed_load
 from agent.symptoms.base import Rewrite, Subject
 
@@ -22,6 +23,7 @@ REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "dot_scale_in_loop": (plain_accumulation,),
     "dot_swapped_ptr": (transposed_load,),
     "dyn_stride_col": (transposed_load,),
+    "gather_scalar": (table_gather,),
     "i64_add": (narrow_compare,),
     "i64_cmp": (narrow_compare,),
     "mask_fill": (skip_padding,),
