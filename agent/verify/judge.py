@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -167,10 +166,3 @@ def _compare_views(
     old = widen(elements_of(wanted, right.blobs[wanted.storage]), wanted.dtype).reshape(view.shape)
     length = max((v.elements for v in inputs.given.tensors()), default=1) / max(1, view.elements)
     found.note(compare(new, old, view.dtype, sum_length=length, spread_allowed=injected), view.dtype, what)
-
-
-def floats_unchanged(inputs: Inputs, baseline: Ran) -> Iterator[TensorView]:
-    """Yield the float inputs that the original only reads."""
-    for number, view in enumerate(inputs.given.tensors()):
-        if view.is_float and number not in baseline.changed and view.elements:
-            yield view

@@ -51,21 +51,24 @@ class Inputs:
         return dataclasses.replace(self, given=given)
 
 
+_NO_INPUTS = Inputs({"kind": "tuple", "items": []}, Values({"kind": "tuple", "items": []}, []), 1, has_reference=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The host ended: what it returned, which inputs it changed (by number, with storage), how many launches it made.
-
-    `launches` is None where the interpreter ran them, which does not count.
-    """
+    """The host ended: what it returned, which inputs it changed (by number, with storage), how often it launched."""
 
     outputs: Values
     changed: Mapping[int, Values]
-    launches: int | None
+    launches: int
 
 
 @dataclass(frozen=True, slots=True)
 class Broke:
-    """The host raised, crashed or was refused; `limit` says that it ran into a limit of time or memory instead."""
+    """The host raised, crashed or was refused.
+
+    `limit`: it is not the host's fault, as far as we can tell: time, memory, or what the interpreter does not know.
+    """
 
     note: Message
     limit: bool = False
@@ -91,7 +94,9 @@ class InterpreterRunner:
     def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
         """Run the host of `source`."""
         reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, {}))
-        return reply if isinstance(reply, Broke) else _read_run(reply, counts_launches=False)
+        if isinstance(reply, Broke):
+            return dataclasses.replace(reply, limit=reply.limit or "InterpreterError" in str(reply.note.values))
+        return _read_run(reply)
 
 
 class LinalgRunner:
@@ -111,7 +116,7 @@ class LinalgRunner:
             if isinstance(reply, Broke):
                 return reply
             if reply.status != "missing":
-                return _read_run(reply, counts_launches=True)
+                return _read_run(reply)
             for item in reply.fields["launches"]:
                 built = self._build(source, item)
                 if isinstance(built, NotBuilt):
@@ -144,10 +149,10 @@ class LinalgRunner:
 
 
 def make_inputs(worker: Worker, source: KernelSource, target: Target, seed: int, shape: int) -> Inputs | Broke:
-    """Let the file make its inputs for one seed and one of its shapes."""
+    """Let the file make its inputs for one seed and one of its shapes; a script makes its own as it runs."""
     reply = _ask(worker, "inputs", source, target, {"seed": seed, "shape_index": shape}, [])
     if isinstance(reply, Broke):
-        return reply
+        return _NO_INPUTS if reply.note.key == "capture.no_inputs" else reply
     fields = reply.fields
     given = Values(fields["inputs"], reply.blobs)
     return Inputs(fields["initial"], given, int(fields["shapes"]), bool(fields["has_reference"]))
@@ -183,8 +188,7 @@ def _ask(
         return Broke(error.note, limit=True)
 
 
-def _read_run(reply: Reply, *, counts_launches: bool) -> Ran:
+def _read_run(reply: Reply) -> Ran:
     fields = reply.fields
     changed = {int(number): Values(tree, reply.blobs) for number, tree in fields["changed"].items()}
-    count = sum(int(item["count"]) for item in fields["launches"]) if counts_launches else None
-    return Ran(Values(fields["outputs"], reply.blobs), changed, count)
+    return Ran(Values(fields["outputs"], reply.blobs), changed, sum(int(item["count"]) for item in fields["launches"]))

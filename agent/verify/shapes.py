@@ -16,8 +16,8 @@ _INJECTED_SHARE = 0.01
 _INJECTED_MOST = 16
 
 
-def with_odd_shape(text: str) -> str | None:
-    """Return `text` with one more entry in SHAPES: the smallest one, each even extent one less.
+def odd_shape_line(text: str) -> str | None:
+    """Return a line that adds to SHAPES of `text` its smallest entry with each even extent one less.
 
     None where SHAPES is no literal, or has nothing even.
     """
@@ -26,7 +26,7 @@ def with_odd_shape(text: str) -> str | None:
         return None
     smallest = min(shapes, key=_volume)
     odd = _made_odd(smallest)
-    return None if odd == smallest else f"{text}\n\nSHAPES = [*SHAPES, {odd!r}]\n"
+    return None if odd == smallest else f"\n\nSHAPES = [*SHAPES, {odd!r}]\n"
 
 
 def _literal_shapes(text: str) -> list[Any]:

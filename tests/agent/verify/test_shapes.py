@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pytest
 
-from agent.verify.shapes import with_injected, with_noise, with_odd_shape
+from agent.verify.shapes import odd_shape_line, with_injected, with_noise
 from agent.verify.values import Values, elements_of, widen
 
 from .test_values import node
@@ -13,24 +13,24 @@ from .test_values import node
 
 def last_shape(text: str) -> object:
     namespace: dict[str, object] = {}
-    exec(text, namespace)  # noqa: S102 - our own two lines
+    exec(text + (odd_shape_line(text) or ""), namespace)  # noqa: S102 - our own two lines
     return namespace["SHAPES"][-1]
 
 
 def test_an_odd_shape_is_made_from_the_smallest_one():
-    assert last_shape(with_odd_shape("SHAPES = [(128, 64, 2), (32, 15, 2), (1024, 1024, 2)]")) == (31, 15, 2)
-    assert last_shape(with_odd_shape("SHAPES = [1024, 4096]")) == 1023
-    assert last_shape(with_odd_shape("SHAPES = [{'m': 64, 'flag': True}]")) == {"m": 63, "flag": True}
+    assert last_shape("SHAPES = [(128, 64, 2), (32, 15, 2), (1024, 1024, 2)]") == (31, 15, 2)
+    assert last_shape("SHAPES = [1024, 4096]") == 1023
+    assert last_shape("SHAPES = [{'m': 64, 'flag': True}]") == {"m": 63, "flag": True}
 
 
 @pytest.mark.parametrize("text", ["x = 1", "SHAPES = [7, 9]", "SHAPES = make()", "SHAPES = []", "def ("])
 def test_without_literal_even_sizes_there_is_no_odd_one(text):
-    assert with_odd_shape(text) is None
+    assert odd_shape_line(text) is None
 
 
 def test_the_text_stays_valid_and_ends_with_one_more_shape():
-    text = with_odd_shape('"""doc"""\nSHAPES = [(8, 8)]\n')
-    assert len(ast.parse(text).body) == 3
+    text = '"""doc"""\nSHAPES = [(8, 8)]'
+    assert len(ast.parse(text + odd_shape_line(text)).body) == 3
 
 
 def one_tensor(array: np.ndarray, **changes: object) -> Values:
