@@ -25,6 +25,7 @@ def add_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) + 1, mask=at < n)
 
 """
+RUN = "def make_inputs(seed):\n    return (1,)\n\ndef run(x):\n"
 
 
 def take(worker: Worker, name: str, **entry: object) -> Capture:
@@ -89,7 +90,9 @@ def test_a_check_that_fails_for_want_of_a_device_keeps_the_launches(worker):
 
 @pytest.mark.toolchain
 def test_a_function_of_a_file_can_be_named(worker):
-    text = HEAD + "def one():\n    add_kernel[(1,)](torch.ones(8), torch.empty(8), 8, BLOCK=8)\n\ndef two():\n    1 / 0\n"
+    text = (
+        HEAD + "def one():\n    add_kernel[(1,)](torch.ones(8), torch.empty(8), 8, BLOCK=8)\n\ndef two():\n    1 / 0\n"
+    )
     assert take_text(worker, text, Entry(function="one")).launches[0].launch.grid == (1, 1, 1)
     error = refusal(worker, text, Entry(function="ones"))
     assert error.note.key == "capture.no_function"
@@ -206,14 +209,14 @@ def test_a_launch_that_the_front_end_refuses_has_a_diagnostic_at_the_users_line(
         ("import torch\ndef f(:\n", "syntax", 2),
         ("import torch\nx = 1\n", "no_kernel", None),
         (HEAD, "no_launch", None),
-        (HEAD + "def make_inputs(seed):\n    return (1,)\n\ndef run(x):\n    raise ValueError('no such x')\n", "host_raised", 14),
+        (HEAD + RUN + "    raise ValueError('no such x')\n", "host_raised", 14),
         (HEAD + "import notthere\n", "host_raised", 10),
         (HEAD + "import sys\nsys.exit(3)\n", "host_raised", 11),
         (HEAD + "make_inputs = run = get_inputs = None\n", "ambiguous_form", None),
-        (HEAD + "def make_inputs(s):\n    return ()\n\ndef run():\n    add_kernel[(1,)](torch.ones(8), 'x', 8, BLOCK=8)\n", "host_raised", 14),
+        (HEAD + RUN + "    add_kernel[(1,)](torch.ones(8), 'x', 8, BLOCK=8)\n", "host_raised", 14),
         (HEAD + "import os\nos.abort()\n", "host_crashed", None),
     ],
-)  # fmt: skip
+)
 def test_what_the_file_does_wrong_is_told(worker, text, key, line):
     error = refusal(worker, text)
     assert error.note.key == f"capture.{key}"
@@ -258,7 +261,9 @@ def test_every_file_of_the_symptom_pairs_gives_ttir(worker, target):
 
 # Enough of another framework's tensor maker to call a stranger's get_inputs with torch.
 MINDSPORE = """
+import sys
 import torch
+__path__ = []
 float16, float32, float64, bfloat16, int32, int64 = (
     torch.float16, torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64)
 torch.Tensor.astype = lambda self, dtype: self.to(dtype)
@@ -272,6 +277,8 @@ class ops:
 
 class nn:
     Cell = object
+
+sys.modules["mindspore.nn"], sys.modules["mindspore.ops"] = nn, ops
 """
 GLUE = "\n\nfrom strangers_task import get_inputs\n"
 

@@ -39,6 +39,7 @@ class Anything:
         return Anything()
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Answer any call with itself."""
         return self
 
     def __enter__(self) -> Self:

@@ -100,6 +100,10 @@ class HostMode(TorchFunctionMode):
             if self.meta:
                 raise unanswerable(func) from error
             raise
+        except RuntimeError as error:
+            if "can't allocate memory" in str(error):  # what torch's CPU allocator says
+                raise (NeedsMeta if self.limited else MemoryError) from error
+            raise
 
     def _answer_device(self, func: Any, args: Any) -> tuple[Any] | None:
         if func in _IS_DEVICE:

@@ -57,7 +57,8 @@ class Decoder:
     """Makes values of what an `Encoder` (here or in tritonkb) wrote."""
 
     def __init__(self, blobs: list[bytes]) -> None:
-        self._storages = [bytearray(blob) for blob in blobs]
+        self._blobs = blobs
+        self._storages: dict[int, torch.UntypedStorage] = {}
 
     def decode(self, value: Any) -> Any:
         """Decode one value; each blob is one storage, shared by all tensors that name it."""
@@ -76,11 +77,14 @@ class Decoder:
         return tuple(items) if kind == "tuple" else items
 
     def _tensor(self, value: dict[str, Any]) -> torch.Tensor:
-        dtype = getattr(torch, value["dtype"])
-        raw = self._storages[value["blob"]]
-        if not raw:
-            return torch.empty(value["shape"], dtype=dtype)
-        flat = torch.frombuffer(raw, dtype=torch.uint8).clone()  # torch aligns to 64 bytes
-        return torch.empty(0, dtype=dtype).set_(
-            flat.untyped_storage(), value["offset"], tuple(value["shape"]), tuple(value["strides"])
-        )
+        dtype, shape = getattr(torch, value["dtype"]), tuple(value["shape"])
+        storage = self._storage(value["blob"])
+        return torch.empty(0, dtype=dtype).set_(storage, value["offset"], shape, tuple(value["strides"]))
+
+    def _storage(self, index: int) -> torch.UntypedStorage:
+        if index not in self._storages:
+            raw = bytearray(self._blobs[index])
+            # A copy in torch's own memory, which is aligned to 64 bytes as a compiled kernel may expect.
+            flat = torch.frombuffer(raw, dtype=torch.uint8).clone() if raw else torch.empty(0, dtype=torch.uint8)
+            self._storages[index] = flat.untyped_storage()
+        return self._storages[index]
