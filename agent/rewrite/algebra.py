@@ -114,6 +114,23 @@ class Poly:
         coefficients = {lane: Poly.collect(by_lane[lane]) for lane in sorted(by_lane, key=lambda lane: lane.axis)}
         return Affine(Poly.collect(scalar), coefficients)
 
+    def divide(self, divisor: Poly) -> Poly | None:
+        """Return the sum that times `divisor`, one product, is this; None where there is none for every value."""
+        if len(divisor.terms) != 1:
+            return None
+        factors, by = divisor.terms[0]
+        quotient: list[tuple[Product, int]] = []
+        for product, count in self.terms:
+            rest = list(product)
+            for factor in factors:
+                if factor not in rest:
+                    return None
+                rest.remove(factor)
+            if count % by:
+                return None
+            quotient.append((tuple(rest), count // by))
+        return Poly.collect(quotient)
+
     def move_axes(self, moves: Callable[[int], int]) -> Poly:
         """Renumber the axes of all lanes."""
 

@@ -21,6 +21,7 @@ from indexer.messages import message
 # A strided element takes one 32-byte block of UB, so beyond that stride the contiguous range is the larger of the two
 # (AscendNPU-IR@52f96a130:bishengir/lib/Dialect/HIVM/Transforms/AlignBuffer/EnableStrideAlign.cpp#L360-L445).
 BLOCK_BYTES = 32
+MOST_STRIDE = 16
 ITEM_BYTES = {"fp32": 4, "i32": 4, "fp16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}
 
 

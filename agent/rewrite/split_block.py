@@ -8,22 +8,15 @@ import libcst as cst
 
 from agent.records import Structure
 from agent.rewrite.algebra import Poly
+from agent.rewrite.elementwise import block_size
 from agent.rewrite.evaluate import evaluate
 from agent.rewrite.flow import KernelBody, read_body
 from agent.rewrite.looping import Substitute, Wrapping, language_call, wrap_body
-from agent.rewrite.source import KernelFile, argument, dotted, read_kernel, walk
-from agent.rewrite.values import Number, Pointer
+from agent.rewrite.source import KernelFile, argument, read_kernel, walk
+from agent.rewrite.values import Pointer
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
 
-_ELEMENTWISE = frozenset(
-    {
-        "abs", "arange", "cast", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "full",
-        "load", "log", "log2", "maximum", "minimum", "num_programs", "program_id", "rsqrt", "sigmoid", "sin", "sqrt",
-        "sqrt_rn", "static_assert", "static_print", "store", "umulhi", "where", "zeros",
-    }
-)  # fmt: skip
-_PLAIN = frozenset({"float", "int", "range"})
 # Below this a part is less than two 256-byte vector repeats of every type.
 LEAST_PART = 256
 
@@ -34,7 +27,7 @@ def split_block(parts: int) -> Callable[[Subject, Structure], Rewrite | None]:
     def rule(subject: Subject, _structure: Structure) -> Rewrite | None:
         file = read_kernel(subject.source, subject.launch.kernel)
         body = read_body(file, subject.launch) if file is not None else None
-        size = _block(body) if body is not None else None
+        size = block_size(body) if body is not None else None
         known = size.known if size is not None else None
         if file is None or body is None or size is None or known is None or known // parts < LEAST_PART:
             return None
@@ -45,32 +38,6 @@ def split_block(parts: int) -> Callable[[Subject, Structure], Rewrite | None]:
         return Rewrite(f"split_block_{parts}", source, claim, message("rewrite.split_block_precondition"))
 
     return rule
-
-
-def _block(body: KernelBody) -> Poly | None:
-    """Return the size of the one axis that all tiles of the kernel have; None where the kernel is not element-wise."""
-    sizes: set[Poly] = set()
-    scopes = {id(node): point.scope for point in body.points for node in walk(point.statement)}
-    for node in walk(body.file.kernel.body):
-        if isinstance(node, cst.Subscript):
-            return None
-        if not isinstance(node, cst.Call):
-            continue
-        name = language_call(node, body.file)
-        casts = isinstance(node.func, cst.Attribute) and node.func.attr.value == "to"
-        if name not in _ELEMENTWISE and dotted(node.func) not in _PLAIN and not casts:
-            return None
-        if name == "arange":
-            tile = evaluate(node, scopes[id(node)])
-            if not isinstance(tile, Number) or not _starts_at_zero(node):
-                return None
-            sizes.add(tile.shape[0])
-    return sizes.pop() if len(sizes) == 1 else None
-
-
-def _starts_at_zero(node: cst.Call) -> bool:
-    start = argument(node, "start", 0)
-    return start is not None and isinstance(start.value, cst.Integer) and int(start.value.value) == 0
 
 
 def _split(file: KernelFile, size: Poly, part: int) -> str | None:

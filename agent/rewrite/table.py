@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from agent.records import Structure
 from agent.rewrite.counted_loop import counted_loop
+from agent.rewrite.fixed_stride import fixed_stride
 from agent.rewrite.narrow_compare import narrow_compare
 from agent.rewrite.pick_stride import pick_stride
 from agent.rewrite.plain_accumulation import plain_accumulation
@@ -13,16 +14,18 @@ from agent.rewrite.share_cores import share_cores
 from agent.rewrite.skip_padding import skip_padding
 from agent.rewrite.split_block import split_block
 from agent.rewrite.table_gather import table_gather
+from agent.rewrite.tile_index import tile_index
 from agent.rewrite.transposed_load import transposed_load
 from agent.symptoms.base import Rewrite, Subject
 
 Rule = Callable[[Subject, Structure], Rewrite | None]
 
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
+    "divmod_index": (tile_index,),
     "dot_acc_init": (plain_accumulation,),
     "dot_scale_in_loop": (plain_accumulation,),
     "dot_swapped_ptr": (transposed_load,),
-    "dyn_stride_col": (transposed_load,),
+    "dyn_stride_col": (transposed_load, fixed_stride),
     "gather_scalar": (table_gather,),
     "i64_add": (narrow_compare,),
     "i64_cmp": (narrow_compare,),
