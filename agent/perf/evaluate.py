@@ -82,7 +82,8 @@ class Program:
     blocks: int
     tally: Tally = field(default_factory=Tally)
     env: dict[str, Value] = field(default_factory=dict)
-    depth: int = 0
+    depth: int = 0  # of calls
+    loops: int = 0  # around the operation being followed
     vectorised: bool = False  # inside a vector function: its loops and addresses are the vector unit's own
 
     def run(self, function: IrOp, arguments: Sequence[Value]) -> Sequence[Value]:
@@ -155,7 +156,9 @@ class Program:
                 tally.add(turn)
             return tally, left
 
-        result = run_iterations(body, trips, carried, self.plans.variation(op))
+        self.loops += 1
+        result = run_iterations(body, trips, carried, self.plans.variation(op), nested=self.loops > 1)
+        self.loops -= 1
         self.tally.merge(result.tally)
         if result.sampled:
             self.assume("loop_sampled", op)

@@ -12,10 +12,11 @@ from agent.perf.memref import MemRef
 from indexer.ir.records import IrOp, IrValue
 
 Variation = Literal["none", "smooth", "any"]
-# A loop up to this long is followed whole. Where sizes only grow or shrink on the way, as with a mask at the end, equal
-# work at both ends and in the middle means equal work between.
-_FULL: dict[Variation, int] = {"none": 2, "smooth": 4, "any": 24}
-_BUDGET = 24  # iterations of a longer one that are followed
+# Loops up to these lengths are followed whole. Where sizes only grow or shrink on the way, as with a mask at the end,
+# equal work at both ends and in the middle means equal work between.
+_FEW, _NESTED, _WHOLE = 4, 12, 24
+_PROBES = 5
+_GOLDEN = 0.6180339887498949
 Body = Callable[[int, Sequence[Value]], tuple[Tally, Sequence[Value]]]
 
 
@@ -28,12 +29,18 @@ class Extrapolation:
     sampled: bool = False
 
 
-def run_iterations(body: Body, trips: int, carried: Sequence[Value], variation: Variation) -> Extrapolation:
-    """Follow a loop of `trips` iterations; `variation` tells how its work depends on the iteration."""
+def run_iterations(
+    body: Body, trips: int, carried: Sequence[Value], variation: Variation, *, nested: bool = False
+) -> Extrapolation:
+    """Follow a loop of `trips` iterations; `variation` tells how its work depends on the iteration.
+
+    Of a `nested` loop fewer are followed: it is met again in other iterations around it.
+    """
     total, state = Tally(), carried
     if trips == 0:
         return Extrapolation(total, state)
-    if trips <= 2 or trips <= _FULL[variation]:
+    whole = {"none": 2, "smooth": _FEW, "any": _NESTED if nested else _WHOLE}[variation]
+    if trips <= whole:
         for index in range(trips):
             tally, state = body(index, state)
             total.merge(tally)
@@ -45,7 +52,8 @@ def run_iterations(body: Body, trips: int, carried: Sequence[Value], variation: 
         total.merge(second, trips - 1)
         return Extrapolation(total, _advance(after_first, after_second, trips - 1))
     total.merge(second)
-    sampled = _Sampler(body, after_first, after_second).add(total, 2, trips - 1)
+    sampler = _Sampler(body, after_first, after_second, _NESTED if nested else _WHOLE)
+    sampled = sampler.spread(total, 2, trips - 1) if variation == "any" else sampler.add(total, 2, trips - 1)
     return Extrapolation(total, _advance(after_first, after_second, trips - 1), sampled)
 
 
@@ -62,17 +70,39 @@ def _extend(a: Value, b: Value, steps: int) -> Value:
     return None
 
 
+def _places(count: int, wanted: int) -> list[int]:
+    """Return `wanted` of `count` places, one in each of equal stretches."""
+    stretch = count / wanted
+    return [int((i + (i * _GOLDEN) % 1) * stretch) for i in range(wanted)]
+
+
 class _Sampler:
     """Splits a range of iterations until both ends do the same, or the budget is spent."""
 
-    def __init__(self, body: Body, after_first: Sequence[Value], after_second: Sequence[Value]) -> None:
+    def __init__(self, body: Body, after_first: Sequence[Value], after_second: Sequence[Value], budget: int) -> None:
         self._body = body
         self._states = (after_first, after_second)
-        self._left = _BUDGET
+        self._left = budget
 
     def _at(self, index: int) -> Tally:
         self._left -= 1
         return self._body(index, _advance(*self._states, index - 1))[0]
+
+    def spread(self, total: Tally, low: int, last: int) -> bool:
+        """Add iterations `low` to `last` by a sample at uneven places, so that no period of the loop is hit.
+
+        The last one, where masks cut, counts for itself. Returns whether the others differed.
+        """
+        total.merge(self._at(last))
+        count = last - low
+        probes = [self._at(low + place) for place in _places(count, _PROBES)]
+        if all(probe == probes[0] for probe in probes):
+            total.merge(probes[0], count)
+            return False
+        probes += [self._at(low + place) for place in _places(count, self._left)]
+        for probe in probes:
+            total.merge(probe, count / len(probes))
+        return True
 
     def add(self, total: Tally, low: int, high: int) -> bool:
         """Add iterations `low` to `high` to `total`; returns whether some were interpolated between unequal ends."""
@@ -104,47 +134,56 @@ class _Sampler:
 
 
 _STEERED = {"scf.for": 3, "scf.if": 1}  # how many leading operands decide what runs
-# Operations through which a number goes up and down again as the loop goes on.
+# Operations through which a number goes up and down again as the loop goes on; a division or a bound only goes one way.
 _BUMPY = frozenset({
-    "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.andi", "arith.ori", "arith.xori", "arith.shrsi",
-    "arith.shrui", "arith.shli", "arith.trunci", "arith.floordivsi", "arith.ceildivsi", "arith.ceildivui",
-    "memref.load",
+    "arith.remsi", "arith.remui", "arith.andi", "arith.ori", "arith.xori", "arith.trunci", "memref.load",
 })  # fmt: skip
 
 
 def tell_variation(loop: IrOp) -> Variation:
     """Tell how a bound, branch or size inside `loop` depends on its induction variable or a carried number."""
-    body = loop.regions[0][0]
-    tainted = _numbers(body.arguments)
-    bumpy = False
-    decided = False
-    for top in body.ops:
+    steady = _numbers(loop.regions[0][0].arguments)  # goes one way as the loop goes on
+    bumpy: set[str] = set()
+    found: Variation = "none"
+    for top in loop.regions[0][0].ops:
         for op, parents in top.walk_with_parents():
-            decided = decided or _decides(op, tainted)
-            if any(operand.name in tainted for operand in op.operands):
-                bumpy = bumpy or op.name in _BUMPY or "mod" in op.attributes.get("map", "")
-                around = parents[-1:] if op.name in {"scf.yield", "scf.condition"} else ()
-                for holder in (op, *around):  # what a region yields becomes its operation's results
-                    tainted |= _numbers(holder.results)
-                tainted |= {name for region in op.regions for block in region for name in _numbers(block.arguments)}
-    return "any" if decided and bumpy else "smooth" if decided else "none"
+            deciding = _deciding(op)
+            if deciding & bumpy:
+                return "any"
+            if deciding & steady:
+                found = "smooth"
+            operands = {operand.name for operand in op.operands}
+            if not operands & (steady | bumpy):
+                continue
+            turns = op.name in _BUMPY or "mod" in op.attributes.get("map", "") or bool(operands & bumpy)
+            (bumpy if turns else steady).update(_reached(op, parents))
+    return found
+
+
+def _reached(op: IrOp, parents: tuple[IrOp, ...]) -> set[str]:
+    """Return the numbers that `op` gives on: results, what its regions start with, what it yields to the outside."""
+    names = _numbers(op.results)
+    if op.name in {"scf.yield", "scf.condition"} and parents:
+        names |= _numbers(parents[-1].results)
+    return names | {name for region in op.regions for block in region for name in _numbers(block.arguments)}
 
 
 def _numbers(values: Sequence[IrValue]) -> set[str]:
     return {value.name for value in values if not value.type.startswith("memref<")}
 
 
-def _decides(op: IrOp, tainted: set[str]) -> bool:
+def _deciding(op: IrOp) -> set[str]:
+    """Return the operands of `op` that decide what runs or how large it is."""
     names = [operand.name for operand in op.operands]
     if op.name in _STEERED:
-        return any(name in tainted for name in names[: _STEERED[op.name]])
+        return set(names[: _STEERED[op.name]])
     if op.name in {"scf.while", "func.call"}:
-        return any(name in tainted for name in names)
+        return set(names)
     if op.name in {"memref.subview", "memref.reinterpret_cast"}:
-        return any(name in tainted for name in names[1 + _offsets(op) :])
+        return set(names[1 + _offsets(op) :])
     if "mmad" in op.name:  # its sizes are operands of type index
-        return any(o.name in tainted for o in op.operands if o.type == "index")
-    return False
+        return {operand.name for operand in op.operands if operand.type == "index"}
+    return set()
 
 
 def _offsets(op: IrOp) -> int:

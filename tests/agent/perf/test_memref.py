@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.perf.affine import evaluate_map
@@ -46,6 +46,7 @@ def test_contiguous_pieces_follow_the_strides(
     assert view.pitch_bytes == (None if pitch_elements is None else 4 * pitch_elements)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4))
 def test_a_dense_view_is_one_piece(sizes: list[int]) -> None:
     view = MemRef(tuple(sizes), row_major(tuple(sizes)), 32, "gm")
@@ -53,6 +54,7 @@ def test_a_dense_view_is_one_piece(sizes: list[int]) -> None:
     assert view.run == view.elements
 
 
+@settings(deadline=None)
 @given(st.integers(-1000, 1000), st.integers(-1000, 1000))
 def test_affine_maps_divide_towards_minus_infinity(d: int, s: int) -> None:
     text = "affine_map<(d0)[s0] -> ((d0 floordiv 7) mod 3 + s0 * -2, d0 - s0 ceildiv 4, -d0 + 5)>"

@@ -126,6 +126,21 @@ def test_a_triangular_loop_is_summed_over_its_iterations() -> None:
     assert counts[Scalar("arith.addi", 7)] == pytest.approx(1000 * 999 / 2, rel=0.01)
 
 
+def test_a_loop_that_alternates_is_counted_by_its_average() -> None:
+    body = f"""%even = "affine.apply"(%i) <{{map = affine_map<()[s0] -> (s0 mod 2)>}}> : (index) -> index
+      %c = "arith.cmpi"(%even, %a) <{{predicate = 0 : i64}}> : (index, index) -> i1
+      "scf.if"(%c) ({{
+        "hivm.hir.pipe_barrier"() : () -> () {at(9)}
+        "scf.yield"() : () -> ()
+      }}, {{
+      }}) : (i1) -> ()"""
+    for trips in (20, 3000):
+        loop = for_loop("%i", "%a", "%z", "%o", body)
+        text = module("\n".join([constant("%a", 0), constant("%z", trips), constant("%o", 1), loop]))
+        counts = events_of(text, launch(x=(4,), n=1))
+        assert counts[Sync("pipe_barrier", 9)] == pytest.approx(trips / 2, rel=0 if trips <= 24 else 0.25)
+
+
 def test_the_program_id_decides_what_runs() -> None:
     branch = '"hivm.hir.pipe_barrier"() : () -> () ' + at(9)
     body = f"""%p = "hivm.hir.get_block_idx"() : () -> i64
@@ -232,6 +247,7 @@ def test_a_mixed_kernel_adds_its_cube_side_and_its_busier_vector_side() -> None:
     assert cost.by_line[8] == pytest.approx(cost.by_line[9])
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0.1, 10), min_size=1, max_size=30), st.integers(1, 8))
 def test_the_busiest_core_has_at_least_its_share_and_at_most_all(costs: list[float], cores: int) -> None:
     work = busiest_core(list(enumerate(costs)), len(costs), cores)
