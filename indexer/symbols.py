@@ -17,6 +17,11 @@ from indexer.opnames import OpNames
 from indexer.records import Passage, Relation
 from indexer.words import split_identifier
 
+# A file: corpus and path.
+Place = tuple[str, str]
+# A folder of more passes than this is a collection, and its files have nothing to do with each other.
+MAX_FOLDER_PASSES = 3
+
 Sort = Literal["pass", "op", "option", "symbol"]
 
 _PASS_RECORD = re.compile(r'\bdef\s+(?P<record>\w+)\s*:\s*(?:Interface)?Pass\s*<\s*"(?P<argument>[^"]+)"')
@@ -126,23 +131,53 @@ def _mentions(row: int, p: Passage, passes: _Passes, ops: frozenset[str]) -> Ite
 
 def _implementations(passages: Sequence[Passage], passes: _Passes) -> Iterator[Naming]:
     """Yield what the C++ files of each pass are to it."""
-    files: dict[tuple[str, str], list[int]] = defaultdict(list)
+    files: dict[Place, list[int]] = defaultdict(list)
     for row, p in enumerate(passages):
         if p.language == "cpp" and p.kind != "test":
             files[p.corpus, p.path].append(row)
-    generated = _files_of(passages, files, passes)
-    for (corpus, path), arguments in generated.items():
-        for row in files[corpus, path]:
+    implementing = _with_sources(_files_of(passages, files, passes), files)
+    for place, arguments in implementing.items():
+        for row in files[place]:
             relation: Relation = "implements" if _ENTRY.search(passages[row].text) else "uses"
             yield from (Naming(argument, "pass", relation, row) for argument in arguments)
+    for place, arguments in _neighbours(implementing, files).items():
+        for row in files[place]:
+            yield from (Naming(argument, "pass", "uses", row) for argument in arguments)
 
 
-def _files_of(
-    passages: Sequence[Passage], files: dict[tuple[str, str], list[int]], passes: _Passes
-) -> dict[tuple[str, str], set[str]]:
+def _with_sources(found: dict[Place, set[str]], files: dict[Place, list[int]]) -> dict[Place, set[str]]:
+    """Add the source of a header that declares the pass: the same name in another folder, with another suffix."""
+    sources: dict[Place, list[Place]] = defaultdict(list)
+    for corpus, path in files:
+        if path.endswith((".cpp", ".cc")):
+            sources[corpus, _stem(path)].append((corpus, path))
+    out = dict(found)
+    for (corpus, path), arguments in found.items():
+        if path.endswith((".h", ".hpp")):
+            for source in sources[corpus, _stem(path)]:
+                out[source] = out.get(source, set()) | arguments
+    return out
+
+
+def _neighbours(implementing: dict[Place, set[str]], files: dict[Place, list[int]]) -> dict[Place, set[str]]:
+    """Return the other sources of folders that serve one or two passes: what those passes are made of."""
+    folders: dict[Place, set[str]] = defaultdict(set)
+    for (corpus, path), arguments in implementing.items():
+        if path.endswith((".cpp", ".cc")):
+            folders[corpus, path.rpartition("/")[0]] |= arguments
+    few = {folder: arguments for folder, arguments in folders.items() if len(arguments) <= MAX_FOLDER_PASSES}
+    found = {place: few.get((place[0], place[1].rpartition("/")[0]), set()) for place in files}
+    return {place: arguments for place, arguments in found.items() if arguments and place not in implementing}
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0]
+
+
+def _files_of(passages: Sequence[Passage], files: dict[Place, list[int]], passes: _Passes) -> dict[Place, set[str]]:
     """Return the passes each file implements; a constructor counts only for passes without a generated base."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
-    constructed: dict[tuple[str, str], set[str]] = defaultdict(set)
+    found: dict[Place, set[str]] = defaultdict(set)
+    constructed: dict[Place, set[str]] = defaultdict(set)
     for place, rows in files.items():
         for text in (passages[row].text for row in rows):
             records = (m["record"].upper() for m in _GENERATED.finditer(text))

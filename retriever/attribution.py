@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from indexer.messages import Lang
 from indexer.records import Relation
+from indexer.shelf import Row
+from indexer.words import has_chinese
+from retriever.notes import cited_by
 from retriever.query import understand
 from retriever.rank import Asked, Weights, rank
 from retriever.records import Hit, Query
@@ -15,82 +21,165 @@ from retriever.search import Index
 # How much a passage says about why a pass did something, by what it is. A note says it in our words, the code proves
 # it; a line of the catalogue only says that the pass exists.
 _KIND_VALUE = {
-    "note": 1.0, "pattern": 0.8, "pass_impl": 0.8, "pass_def": 0.6, "code": 0.5, "doc": 0.45, "option": 0.4,
-    "op_def": 0.35, "python": 0.3, "test": 0.25, "catalog": 0.2,
+    "note": 1.1, "pattern": 1.0, "pass_impl": 1.0, "code": 0.9, "pass_def": 0.7, "doc": 0.6, "option": 0.5,
+    "op_def": 0.5, "python": 0.45, "test": 0.3, "catalog": 0.25,
 }  # fmt: skip
 _RELATION_VALUE: dict[Relation, float] = {
-    "implements": 1.0, "defines": 0.9, "documents": 0.8, "uses": 0.7, "lowers": 0.6, "option_of": 0.5, "tests": 0.4,
+    "implements": 1.0, "uses": 0.9, "documents": 0.9, "defines": 0.8, "lowers": 0.6, "option_of": 0.5, "tests": 0.4,
 }  # fmt: skip
-# An earlier pass of the list is the likelier cause.
-_LATER_PASS = 0.8
-# The words decide inside a pass's passages: its own file has dozens.
-_WORDS = 1.6
-# At most so many passages of one kind, while others are left: a note, the code, the definition and a test say more.
-PER_KIND = 2
 
 
-def evidence_for(
-    index: Index, passes: Sequence[str], ops: Sequence[str], words: str, limit: int, corpora: Sequence[str] = ()
-) -> list[Hit]:
-    """Return what supports a finding: passages of `passes` (likeliest first), ranked by `words` and `ops`.
+@dataclass(frozen=True, slots=True)
+class EvidenceWeights:
+    """What can be tuned: links to the pass and citations of its card against the words.
 
-    `corpora` limits to those of one target. Kinds are mixed: at most two of a kind while others are left.
+    `later_pass`: how fast later passes of the list count less. At most `per_kind` passages are of one kind while
+    others are left, and `per_file` of one file.
     """
-    found = _of_passes(index, passes, corpora)
-    ranked = _by_words(index, " ".join([words, *ops]), corpora)
-    scored: dict[int, tuple[float, tuple[str, ...]]] = {}
-    for row, (value, why) in found.items():
-        scored[row] = (value + _WORDS * ranked.get(row, 0.0), why)
-    for row, value in ranked.items():
-        if row not in scored:
-            scored[row] = (value * 0.5, ("words of the structure",))
-    order = sorted(scored, key=lambda row: -scored[row][0])
-    hits = [
-        Hit(r.passage, round(scored[r.row][0] * _KIND_VALUE.get(r.passage.kind, 0.3), 4), scored[r.row][1])
-        for r in index.generation.shelf.rows(order[: 20 * limit])
-    ]
-    hits.sort(key=lambda hit: -hit.score)
-    return _mixed(hits, limit)
+
+    link: float = 0.6
+    words: float = 1.0
+    symbol: float = 0.3
+    note: float = 1.0
+    cited: float = 0.8
+    later_pass: float = 0.8
+    per_kind: int = 2
+    per_file: int = 2
+    depth: int = 1000
 
 
-def _of_passes(index: Index, passes: Sequence[str], corpora: Sequence[str]) -> dict[int, tuple[float, tuple[str, ...]]]:
-    """Return the rows of the passes with a value from 1 down, and why."""
-    allowed = _allowed(index, corpora)
-    found: dict[int, tuple[float, tuple[str, ...]]] = {}
-    for place, name in enumerate(passes):
-        for row, relation in index.generation.shelf.named(name, "pass"):
-            if allowed is None or allowed[row]:
-                value = _RELATION_VALUE.get(relation, 0.3) * _LATER_PASS**place
-                old = found.get(row, (0.0, ()))
-                found[row] = (max(value, old[0]), (*old[1], f"{relation} pass {name}"))
-    return found
+DEFAULT_EVIDENCE = EvidenceWeights()
+# Each passage for itself: a finding cites ranges, not files; a test counts as much as its words say.
+_SINGLY = Weights(test=1.0, file_share=(1.0,), repeat=(1.0,) * 50)
+
+_Mask = npt.NDArray[np.bool_] | None
 
 
-def _by_words(index: Index, text: str, corpora: Sequence[str]) -> dict[int, float]:
-    """Return the rows that the words find, the best with 1."""
-    if not text.strip():
-        return {}
-    question = understand(text, index.generation.shelf)
-    # Each passage for itself: a finding cites ranges, not files.
-    weights = Weights(depth=1000, test=1.0, file_share=(1.0,), repeat=(1.0,) * 20)
-    vector = np.asarray(index.embedder.embed([text])[0], np.float32)
-    ranked = rank(index.generation, Asked(question, vector, _allowed(index, corpora), {}), 600, weights)
-    best = max((r.score for r in ranked), default=1.0)
-    return {r.row: r.score / best for r in ranked}
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What evidence is sought for: passes (likeliest first), operations, and the words of the structure.
+
+    `symptom` names the card about it; without a name, the card that fits best is taken. `corpora` limits to those of
+    one target. Of a card's languages the one of `lang` is given.
+    """
+
+    passes: Sequence[str]
+    ops: Sequence[str] = ()
+    words: str = ""
+    symptom: str = ""
+    corpora: Sequence[str] = ()
+    lang: Lang = "en"
 
 
-def _allowed(index: Index, corpora: Sequence[str]) -> np.ndarray | None:
-    return index.allowed(Query(corpora=tuple(corpora)))
+def evidence_for(  # noqa: PLR0913, PLR0917 - the form its callers use
+    index: Index, passes: Sequence[str], ops: Sequence[str], words: str, limit: int, symptom: str = "",
+    corpora: Sequence[str] = (), lang: Lang = "en",
+) -> list[Hit]:  # fmt: skip
+    """Return what supports a finding: its card, the code the card cites, what is linked to the passes, then words."""
+    return find_evidence(index, Subject(passes, ops, words, symptom, corpora, lang), limit)
 
 
-def _mixed(hits: list[Hit], limit: int) -> list[Hit]:
-    """Take the best in order, but no third of a kind (or a near-copy) while another kind is left."""
+def find_evidence(index: Index, subject: Subject, limit: int, weights: EvidenceWeights = DEFAULT_EVIDENCE) -> list[Hit]:
+    """Return what supports a finding, best first, kinds and files mixed."""
+    scores = _Scores(index, subject, weights)
+    scores.add_links()
+    scores.add_words()
+    scores.add_note()
+    return _mixed(scores.hits(50 * limit), limit, weights)
+
+
+class _Scores:
+    """Adds up what speaks for each row."""
+
+    def __init__(self, index: Index, subject: Subject, weights: EvidenceWeights) -> None:
+        self.index = index
+        self.subject = subject
+        self.weights = weights
+        self.allowed: _Mask = index.allowed(Query(corpora=tuple(subject.corpora)))
+        self.links: dict[int, float] = {}
+        self.scores: dict[int, float] = {}
+        self.why: dict[int, list[str]] = {}
+
+    def add_links(self) -> None:
+        """Add what the symbol graph links to the passes; a passage counts once, by its best link."""
+        for place, name in enumerate(self.subject.passes):
+            for row, relation in self.index.generation.shelf.named(name, "pass"):
+                if self._may(row):
+                    value = _RELATION_VALUE.get(relation, 0.3) * self.weights.later_pass**place
+                    self.links[row] = max(value, self.links.get(row, 0.0))
+                    self.why.setdefault(row, []).append(f"{relation} pass {name}")
+        for row, value in self.links.items():
+            self._add(row, self.weights.link * value)
+
+    def add_words(self) -> None:
+        """Add what the words find, the best with 1, and passages of symbols named among the words."""
+        text = " ".join([self.subject.words, *self.subject.ops])
+        if not text.strip():
+            return
+        question = understand(text, self.index.generation.shelf)
+        vector = np.asarray(self.index.embedder.embed([question.text])[0], np.float32)
+        asked = Asked(question, vector, self.allowed, {})
+        ranked = rank(self.index.generation, asked, self.weights.depth, _SINGLY)
+        best = max((r.score for r in ranked), default=1.0)
+        for found in ranked:
+            self._add(found.row, self.weights.words * found.score / best, f"words {found.score / best:.2f}")
+        symbols = [named for named in question.named if named.sort in {"symbol", "op"}]
+        for row, (value, reasons) in self.index.exact(symbols, self.allowed).items():
+            self._add(row, self.weights.symbol * value, *reasons)
+
+    def add_note(self) -> None:
+        """Lift the card of the symptom in the user's language, and the code it cites; drop its other language."""
+        notes = {
+            r.row: r.passage for r in self._notes() if has_chinese(r.passage.symbol) == (self.subject.lang == "zh")
+        }
+        if not notes:
+            return
+        best = max(notes, key=lambda row: self.scores.get(row, 0.0))
+        self._add(best, self.weights.note, f"card {notes[best].path}")
+        cited: dict[int, tuple[float, str]] = {}
+        for found in cited_by(self.index.generation, notes[best]):
+            if self._may(found.row) and found.value > cited.get(found.row, (0.0, ""))[0]:
+                cited[found.row] = (found.value, found.why)
+        for row, (value, why) in cited.items():
+            self._add(row, self.weights.cited * value, why)
+
+    def hits(self, limit: int) -> list[Hit]:
+        """Return the best rows as hits, a passage's kind weighed in."""
+        best = sorted(self.scores, key=lambda row: -self.scores[row])[:limit]
+        rows = self.index.generation.shelf.rows(best)
+        other = self.subject.lang == "en"
+        hits = [
+            Hit(r.passage, round(self.scores[r.row] * _KIND_VALUE.get(r.passage.kind, 0.3), 4), tuple(self.why[r.row]))
+            for r in rows
+            if r.passage.kind != "note" or has_chinese(r.passage.symbol) != other
+        ]
+        return sorted(hits, key=lambda hit: -hit.score)
+
+    def _notes(self) -> list[Row]:
+        shelf = self.index.generation.shelf
+        named = shelf.paths_ending(f"{self.subject.symptom}.md") if self.subject.symptom else []
+        rows = shelf.rows(named or sorted(self.links))
+        return [row for row in rows if row.passage.kind == "note" and self._may(row.row)]
+
+    def _may(self, row: int) -> bool:
+        return self.allowed is None or bool(self.allowed[row])
+
+    def _add(self, row: int, value: float, *why: str) -> None:
+        self.scores[row] = self.scores.get(row, 0.0) + value
+        self.why.setdefault(row, []).extend(why)
+
+
+def _mixed(hits: list[Hit], limit: int, weights: EvidenceWeights) -> list[Hit]:
+    """Take the best in order, passing over a third of a kind or file, and copies, while others are left."""
     taken: list[Hit] = []
+    passed: list[Hit] = []
     texts: set[str] = set()
     for hit in hits:
-        same = sum(t.passage.kind == hit.passage.kind for t in taken)
-        if same < PER_KIND and hit.passage.sha256 not in texts and len(taken) < limit:
-            taken.append(hit)
-            texts.add(hit.passage.sha256)
-    rest = [h for h in hits if h not in taken and h.passage.sha256 not in texts]
-    return sorted([*taken, *rest[: limit - len(taken)]], key=lambda hit: -hit.score)
+        if hit.passage.sha256 in texts:
+            continue
+        texts.add(hit.passage.sha256)
+        kinds = sum(t.passage.kind == hit.passage.kind for t in taken)
+        files = sum((t.passage.corpus, t.passage.path) == (hit.passage.corpus, hit.passage.path) for t in taken)
+        fits = kinds < weights.per_kind and files < weights.per_file
+        (taken if fits and len(taken) < limit else passed).append(hit)
+    return sorted([*taken, *passed[: limit - len(taken)]], key=lambda hit: -hit.score)

@@ -67,11 +67,11 @@ class Index:
         question = understand(query.text, self.generation.shelf)
         given = _given(query)
         allowed = self.allowed(query)
-        exact = self._exact(given, allowed)
+        exact = self.exact(given, allowed)
         if not query.text.strip() or (not given and question.only_names):
-            exact = exact or self._exact(question.named, allowed)
+            exact = exact or self.exact(question.named, allowed)
             return self._hits(exact, limit) if not query.text.strip() or exact else []
-        lifted = self._exact([n for n in question.named if n not in given], allowed)
+        lifted = self.exact([n for n in question.named if n not in given], allowed)
         bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
         vector = self._vector(query.text)
         found = rank(self.generation, Asked(question, vector, allowed, bonus), limit + len(exact), weights)
@@ -83,7 +83,7 @@ class Index:
     def lookup(self, name: str, sort: Sort, *, corpora: Sequence[str] = ()) -> list[Hit]:
         """Return all passages of a pass, op, option or symbol, what defines it first."""
         allowed = self.allowed(Query(corpora=tuple(corpora)))
-        return self._hits(self._exact([Named(name, sort)], allowed), None)
+        return self._hits(self.exact([Named(name, sort)], allowed), None)
 
     def near(self, name: str, sort: Sort) -> list[str]:
         """Return known names like `name`."""
@@ -150,7 +150,7 @@ class Index:
             mask &= np.isin(columns["kind"], [kinds.index(k) for k in query.kinds if k in kinds])
         return mask
 
-    def _exact(
+    def exact(
         self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None
     ) -> dict[int, tuple[float, tuple[str, ...]]]:
         """Return the rows of named things, with a value from 1 (defines it) down, best first."""

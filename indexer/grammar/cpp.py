@@ -63,6 +63,8 @@ def _visit(node: Node, scope: str, kind: Kind) -> Iterator[Unit]:
             yield _function(child, inner, scope, kind)
         elif inner.type in _CLASSES and inner.child_by_field_name("body") is not None:
             yield from _class(child, inner, scope, kind)
+        elif inner.type == "preproc_function_def":
+            yield Unit(*_lines(child), kind, _name(inner), scope)
         elif inner.type == "enum_specifier":
             yield Unit(*_lines(child), "enum", _joined(scope, _name(inner)), scope)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 
@@ -10,6 +11,8 @@ from indexer.grammar.base import Grammar, Outline, Unit, split_lines
 _ATX = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.])\1{2,}\s*$")
+# A line of a note that is only a citation: a place to open, not language.
+_CITATION = re.compile(r"\s*`[\w-]+@[0-9a-f]{12}:\S+`\s*$")
 _MARKS = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*|]{1,3}|<[^>]{1,80}>")
 
 _Heading = tuple[int, int, str]
@@ -22,6 +25,14 @@ def outline(path: str, text: str) -> Outline:
     headings = list(_rst(lines) if path.endswith(".rst") else _atx(lines, fenced))
     prose = tuple("" if inside else _plain(line) for line, inside in zip(lines, fenced, strict=True))
     return Outline(tuple(_units(headings, lines, fenced)), prose)
+
+
+def note_outline(path: str, text: str) -> Outline:
+    """Outline a knowledge card: as any document, but its sections are notes and its citations are no prose."""
+    found = outline(path, text)
+    units = tuple(dataclasses.replace(unit, kind="note") for unit in found.units)
+    lines = zip(split_lines(text), found.prose, strict=True)
+    return Outline(units, tuple("" if _CITATION.match(line) else prose for line, prose in lines))
 
 
 def _fences(lines: list[str]) -> list[bool]:
@@ -74,4 +85,4 @@ def _plain(line: str) -> str:
 
 GRAMMAR = Grammar("markdown", "doc", outline)
 RST_GRAMMAR = Grammar("rst", "doc", outline)
-NOTE_GRAMMAR = Grammar("markdown", "note", outline)
+NOTE_GRAMMAR = Grammar("markdown", "note", note_outline)
