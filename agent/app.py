@@ -89,7 +89,11 @@ def blame_kernel(site: Site, source: KernelSource, line: int | None) -> BlameDoc
     if item.compilation.hivm is None:
         told = "; ".join(d.message for d in diagnostic_docs(item.compilation.diagnostics[:1], site.lang))
         raise BadInput("app.blame_rejected", path=source.path, target=site.target, reason=told)
-    lines = sorted({b.line for b in item.blames if line is None or b.line == line})
+    lines = sorted({b.line for b in item.blames})
+    if line is not None and line not in lines:
+        near = ", ".join(map(str, lines))
+        raise BadInput("kernel.blame_line", path=source.path, line=line, near=near)
+    lines = [number for number in lines if line is None or number == line]
     return BlameDoc(
         kernel=item.launch.kernel,
         target=site.target,

@@ -251,6 +251,7 @@ class RewriteDoc(Doc):
     name: str
     author: Literal["rule", "model"]
     symptom: str
+    line_text: str
     claim: str
     precondition: str
     citations: list[str]
@@ -315,6 +316,7 @@ class OptimizeDoc(Doc):
     file: str
     out: str
     baseline: BaselineDoc
+    findings: list[FindingDoc]
     best: BestDoc
     rounds: list[RoundDoc]
     stopped: str

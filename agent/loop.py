@@ -15,6 +15,7 @@ from agent.contract import (
     BestDoc,
     ChecksDoc,
     EscalationDoc,
+    FindingDoc,
     OptimizeDoc,
     RewriteDoc,
     RoundDoc,
@@ -33,6 +34,7 @@ from agent.verify.check import Checks, verify
 from agent.workbench import Workbench
 from indexer.errors import BadInput
 from indexer.messages import Lang, render
+from retriever.search import Index
 
 # Three comparable rounds within 2 % are a plateau (design, section 8).
 PLATEAU_ROUNDS = 3
@@ -95,11 +97,15 @@ class Optimizer:
         """Optimise `source`; a resumed run goes on after its last whole round."""
         started = time.monotonic()
         state = self._resumed(source) if resume else self._begun(source, goal)
-        initial = self.bench.lower(source)
-        stopped = self._rounds(state, source, initial, goal)
-        result = self._result(state, source, stopped, time.monotonic() - started)
+        first = diagnose(self.bench, source, self._index)
+        stopped = self._rounds(state, source, first.lowering, goal)
+        result = self._result(state, first, stopped, time.monotonic() - started)
         self.journal.finish(result)
         return result
+
+    @property
+    def _index(self) -> Index | None:
+        return self.library.index if self.library is not None else None
 
     def _begun(self, source: KernelSource, goal: Goal) -> _State:
         lowering = self.bench.lower(source)
@@ -129,8 +135,7 @@ class Optimizer:
     def _round(self, state: _State, original: KernelSource) -> bool:
         """Run one round; return False when no rewrite is left to try."""
         started = time.monotonic()
-        index = self.library.index if self.library is not None else None
-        diagnosis = diagnose(self.bench, state.source, index)
+        diagnosis = diagnose(self.bench, state.source, self._index)
         proposal = next(self._proposals(state, diagnosis), None)
         if proposal is None:
             return False
@@ -191,7 +196,7 @@ class Optimizer:
                 EscalationDoc(from_=e.origin, to=e.to, reason=render(e.reason, self.lang))
                 for e in escalations(diagnosis.ladder)
             ],
-            findings=[finding_doc(f, self.lang, self._titles(f)) for f in diagnosis.findings],
+            findings=[self._finding_doc(f) for f in diagnosis.findings],
             rewrite=self._rewrite_doc(state, proposal),
             verdict=trial.verdict,
             checks=_checks_doc(trial.checks, self.lang),
@@ -215,11 +220,13 @@ class Optimizer:
             diff="\n".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")),
         )
 
-    def _titles(self, finding: Finding) -> dict[str, str]:
-        return {} if self.library is None else self.library.titles(e.passage for e in finding.evidence)
+    def _finding_doc(self, finding: Finding) -> FindingDoc:
+        titles = {} if self.library is None else self.library.titles(e.passage for e in finding.evidence)
+        return finding_doc(finding, self.lang, titles)
 
-    def _result(self, state: _State, source: KernelSource, stopped: str, seconds: float) -> OptimizeDoc:
+    def _result(self, state: _State, diagnosis: Diagnosis, stopped: str, seconds: float) -> OptimizeDoc:
         """Cost the baseline and the best kernel once more from fresh compiles, and state the outcome."""
+        source = diagnosis.lowering.source
         baseline = self.bench.lower(source, fresh=True)
         best = self.bench.lower(state.source, fresh=True) if state.best_round else baseline
         first, last = baseline.cost, best.cost
@@ -234,6 +241,7 @@ class Optimizer:
                 status="ok" if first is not None else "rejected",
                 diagnostics=diagnostic_docs(main.compilation.diagnostics, self.lang),
             ),
+            findings=[self._finding_doc(f) for f in diagnosis.findings],
             best=BestDoc(
                 round=state.best_round,
                 cost=cost_doc(last, self.lang),

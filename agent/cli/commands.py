@@ -21,12 +21,13 @@ class Command:
 
 # Groups of commands, and the catalogue key of their help.
 GROUPS = {
+    "eval": "eval.group",
     "index": "knowledge.group",
     "toolchain": "toolchain.group",
 }
 
 # What every command takes that lowers a kernel.
-COMPILING = ("target", "toolchain_python", "unsafe_no_sandbox")
+COMPILING = ("target", "toolchain_python", "host_seconds", "unsafe_no_sandbox")
 
 COMMANDS = (
     Command("doctor", "agent.cli.doctor:doctor", "doctor.summary", ("toolchain_python", "embedder")),
@@ -40,6 +41,12 @@ COMMANDS = (
     Command("diagnose", "agent.cli.diagnose:diagnose", "kernel.diagnose_summary", COMPILING),
     Command("optimize", "agent.cli.optimize:optimize", "kernel.optimize_summary", COMPILING),
     Command("bench", "agent.cli.bench:bench", "kernel.bench_summary", COMPILING),
+    Command(
+        "eval attribution",
+        "agent.cli.eval:attribution",
+        "eval.attribution_summary",
+        ("toolchain_python", "unsafe_no_sandbox"),
+    ),
     Command("toolchain install", "agent.cli.toolchain:install", "toolchain.install_summary"),
     Command("toolchain list", "agent.cli.toolchain:show", "toolchain.list_summary", ("toolchain_python",)),
     Command("toolchain remove", "agent.cli.toolchain:remove", "toolchain.remove_summary"),

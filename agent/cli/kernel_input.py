@@ -58,7 +58,7 @@ def open_library_if_built(session: Session) -> Library | None:
 
 def sandbox_policy(session: Session) -> SandboxPolicy:
     """Return the policy under which host code runs."""
-    return SandboxPolicy(unsafe=session.settings.unsafe_no_sandbox)
+    return SandboxPolicy(seconds=session.settings.host_seconds, unsafe=session.settings.unsafe_no_sandbox)
 
 
 def _constexpr(text: str) -> tuple[str, object]:

@@ -41,6 +41,10 @@ SHARED: Mapping[str, tuple[Any, object]] = {
         Annotated[Path | None, typer.Option("--toolchain-python", metavar="PYTHON", help="cli.toolchain_python")],
         None,
     ),
+    "host_seconds": (
+        Annotated[float | None, typer.Option("--host-seconds", metavar="S", help="cli.host_seconds")],
+        None,
+    ),
     "unsafe_no_sandbox": (
         Annotated[bool, typer.Option("--unsafe-no-sandbox", help="cli.unsafe_no_sandbox")],
         False,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, PositiveFloat, ValidationError
 
 from agent.cli.config import read_config
 from indexer.errors import BadInput
@@ -26,6 +26,8 @@ class Settings(BaseModel):
     embedder: str | None = None
     toolchain_python: Path | None = None
     unsafe_no_sandbox: bool = False
+    # Seconds that one run of a host or candidate may take.
+    host_seconds: PositiveFloat = 60.0
 
 
 def load_settings(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Settings:

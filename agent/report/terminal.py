@@ -27,6 +27,8 @@ from indexer.messages import Lang, message, render
 # A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
 SHOWN_REASONS = 2
 SHOWN_REMARKS = 3
+# Below this share a finding is named but not explained: the prediction's own error is larger.
+LEAST_SHOWN = 0.01
 
 
 class Terminal:
@@ -81,10 +83,20 @@ class Terminal:
         self._cost(doc.cost)
         self._diagnostics(doc.diagnostics)
         self._ladder(doc.ladder)
-        if not doc.findings:
+        self._findings(doc.findings)
+
+    def _findings(self, docs: list[FindingDoc]) -> None:
+        """Show findings; those that hold next to nothing of the cost share one line."""
+        if not docs:
             self.say("no_findings", style="green")
-        for finding in doc.findings:
-            self.finding(finding)
+        small = [doc for doc in docs if doc.severity < LEAST_SHOWN]
+        for doc in docs:
+            if doc not in small:
+                self.finding(doc)
+        if small:
+            named = ", ".join(f"{doc.symptom}:{doc.source.line or '-'}" for doc in small)
+            self._line("")
+            self.say("small_findings", style="dim", share=_percent(LEAST_SHOWN), named=named)
 
     def finding(self, doc: FindingDoc) -> None:
         """Show one finding: line, structure, pass, proof, evidence, advice."""
@@ -125,8 +137,7 @@ class Terminal:
         self._line("")
         self.console.rule(f"{doc.kernel} @ {doc.target}  ({doc.file})")
         self._diagnostics(doc.baseline.diagnostics)
-        for finding in doc.rounds[0].findings if doc.rounds else []:
-            self.finding(finding)
+        self._findings(doc.findings)
         for entry in doc.rounds:
             self._line("")
             self.round(entry)
@@ -228,7 +239,9 @@ class Terminal:
         return render(message(f"report.{key}"), self.lang)
 
     def _line(self, text: str, style: str = "", indent: int = 0) -> None:
-        self.console.print(Padding(text, (0, 0, 0, indent), expand=False) if indent else text, style=style, soft_wrap=not indent)
+        self.console.print(
+            Padding(text, (0, 0, 0, indent), expand=False) if indent else text, style=style, soft_wrap=not indent
+        )
 
 
 def _figure(doc: CostDoc | None, lang: Lang) -> str:
