@@ -13,7 +13,7 @@ from indexer.records import Corpus, Kind, Passage
 from indexer.words import spoken
 
 # Raised whenever the same file would give other passages: unchanged files are then chunked anew.
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 TARGET_LINES = 60
 MAX_LINES = 80
 # The natural text starts with names; a symbol of more parts is a generated one.
