@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from agent.records import Launch
@@ -26,6 +27,8 @@ _LOWERING = (
     "--allow-unregistered-dialect",
     "--inline",
     "--canonicalize",
+    "--transform-preload-library=transform-library-paths=order.mlir",
+    "--transform-interpreter",
     "--convert-elementwise-to-linalg",
     "--linalg-fuse-elementwise-ops",
     "--eliminate-empty-tensors",
@@ -112,6 +115,7 @@ def build_library(linalg_text: str, launch: Launch, out: Path) -> Library | NotB
 def _compile(tools: Llvm, source: str, driver: str, folder: Path) -> ToolFailed | None:
     """Leave `kernel.so` in `folder`, or say which tool failed."""
     (folder / "kernel.mlir").write_text(source, encoding="utf-8")
+    (folder / "order.mlir").write_text(_matmul_order(), encoding="utf-8")
     (folder / "driver.c").write_text(driver, encoding="utf-8")
     native = "-mcpu=native" if platform.machine() == "aarch64" else "-march=native"
     return (
@@ -135,6 +139,11 @@ def _scalar(triton_type: str) -> DeviceArgument:
 
 
 @cache
+def _matmul_order() -> str:
+    return resources.files("agent.verify").joinpath("matmul_order.mlir").read_text(encoding="utf-8")
+
+
+@cache
 def _processor() -> str:
     """Return what native code here depends on, so that a cache shared by machines stays right."""
     info = Path("/proc/cpuinfo")
@@ -144,5 +153,5 @@ def _processor() -> str:
 
 def _digest(source: str, driver: str) -> str:
     """Name a build by all that decides it: the IR, how it is lowered, the C around it, the machine."""
-    parts = (source, driver, *_LOWERING, *_CLANG_FLAGS, platform.machine(), _processor())
+    parts = (source, driver, _matmul_order(), *_LOWERING, *_CLANG_FLAGS, platform.machine(), _processor())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

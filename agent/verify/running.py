@@ -40,12 +40,6 @@ class Inputs:
     shapes: int
     has_reference: bool
 
-    def guarded(self) -> Inputs:
-        """Return the same inputs with guard zones around every storage."""
-        both = Values({"kind": "tuple", "items": [self.initial, self.given.tree]}, self.given.blobs).guarded()
-        initial, given = both.tree["items"]
-        return dataclasses.replace(self, initial=initial, given=Values(given, both.blobs))
-
     def replaced(self, given: Values) -> Inputs:
         """Return the same inputs with other storages."""
         return dataclasses.replace(self, given=given)
@@ -56,11 +50,15 @@ _NO_INPUTS = Inputs({"kind": "tuple", "items": []}, Values({"kind": "tuple", "it
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The host ended: what it returned, which inputs it changed (by number, with storage), how often it launched."""
+    """The host ended: what it returned, which inputs it changed (by number), how often it launched.
+
+    `strays` names the kernels' arguments (`kernel.argument`) outside which something was written.
+    """
 
     outputs: Values
     changed: Mapping[int, Values]
     launches: int
+    strays: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +164,9 @@ def run_reference(worker: Worker, source: KernelSource, target: Target, inputs: 
 
 
 def _job(inputs: Inputs, seed: int, libraries: Mapping[str, bytes]) -> tuple[dict[str, Any], list[bytes]]:
-    guarded = inputs.guarded()
-    blobs = list(guarded.given.blobs)
+    blobs = list(inputs.given.blobs)
     numbers = {key: len(blobs) + i for i, key in enumerate(libraries)}
-    fields = {"seed": seed, "inputs": guarded.given.tree, "initial": guarded.initial, "libraries": numbers}
+    fields = {"seed": seed, "inputs": inputs.given.tree, "initial": inputs.initial, "libraries": numbers}
     return fields, [*blobs, *libraries.values()]
 
 
@@ -191,4 +188,5 @@ def _ask(
 def _read_run(reply: Reply) -> Ran:
     fields = reply.fields
     changed = {int(number): Values(tree, reply.blobs) for number, tree in fields["changed"].items()}
-    return Ran(Values(fields["outputs"], reply.blobs), changed, sum(int(item["count"]) for item in fields["launches"]))
+    launches = sum(int(item["count"]) for item in fields["launches"])
+    return Ran(Values(fields["outputs"], reply.blobs), changed, launches, tuple(fields["strays"]))

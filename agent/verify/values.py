@@ -13,11 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Bytes put on both sides of each input's storage. A block of a masked-out lane may reach that far without meeting
-# another tensor; 0xff is a NaN of every float type, so reading it shows, and a write is found when it is compared.
-GUARD_BYTES = 64 << 10
-_GUARD = b"\xff" * GUARD_BYTES
-
 # PyTorch's names; what numpy lacks is read as the unsigned integer of its size.
 _NUMPY: dict[str, str] = {
     "float64": "f8",
@@ -77,11 +72,6 @@ class Values:
         """Return the tensors, depth first."""
         return [read_view(node) for node in tensor_nodes(self.tree)]
 
-    def guarded(self) -> Values:
-        """Return the same value with a guard zone around each storage."""
-        blobs = [_GUARD + blob + _GUARD if blob else blob for blob in self.blobs]
-        return Values(_shifted(self.tree, self.blobs), blobs)
-
     def with_storage(self, number: int, content: bytes) -> Values:
         """Return the same value with one storage replaced."""
         return Values(self.tree, [content if i == number else blob for i, blob in enumerate(self.blobs)])
@@ -113,22 +103,6 @@ def read_view(node: Mapping[str, Any]) -> TensorView:
     if len(view.shape) != len(view.strides) or any(n < 0 for n in (*view.shape, *view.strides, view.offset)):
         raise Malformed(f"shape {view.shape}, strides {view.strides}, offset {view.offset}")
     return view
-
-
-def _shifted(tree: Any, blobs: Sequence[bytes]) -> Any:
-    if not isinstance(tree, dict):
-        return tree
-    if tree.get("kind") == "tensor":
-        view = read_view(tree)
-        return {**tree, "offset": view.offset + GUARD_BYTES // _item(view).itemsize} if blobs[view.storage] else tree
-    if tree.get("kind") == "dict":
-        return {**tree, "items": [[name, _shifted(item, blobs)] for name, item in tree["items"]]}
-    return {**tree, "items": [_shifted(item, blobs) for item in tree["items"]]} if "items" in tree else tree
-
-
-def broken_guard(blob: bytes) -> bool:
-    """Tell whether something was written into the guard zones of a storage that has them."""
-    return len(blob) < 2 * GUARD_BYTES or not blob.startswith(_GUARD) or not blob.endswith(_GUARD)
 
 
 def _item(view: TensorView) -> np.dtype[Any]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import forms
 import torch
-from capturing import lower_calls, name_types
+from capturing import name_types
 from forms import Host, guard
 from hosting import Stage
 from launching import Interpreted, Libraries
+from lowering import lower_calls
 from rejection import Rejection
 from values import Decoder, Encoder
 
@@ -56,7 +57,7 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
             if not ran.missing:
                 raise
     if ran.missing:
-        launches = lower_calls(ran.missing, str(stage.path))
+        launches = lower_calls(list(ran.missing.values()), str(stage.path), isolated=header.get("isolated", False))
         return {"status": "missing", "launches": launches, "printed_file": str(stage.path)}, []
     encoder = Encoder()
     answer = {
@@ -64,6 +65,7 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
         "outputs": encoder.encode(tuple(ran.seen) if host.form == forms.SCRIPT and outputs is None else outputs),
         "changed": _changed(inputs, before, encoder),
         "launches": ran.report(),
+        "strays": list(ran.strays),
         "printed_file": str(stage.path),
     }
     return answer, encoder.blobs

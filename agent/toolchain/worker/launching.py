@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from guarding import Loan
 from launches import Call, resolve_grid
 from recorder import Recorder
 from rejection import Rejection
@@ -40,6 +41,7 @@ class Libraries:
         self.paths: dict[str, Path] = {}
         self.missing: dict[str, Call] = {}
         self.seen: list[torch.Tensor] = []
+        self.strays: dict[str, None] = {}
         self._functions: dict[str, Any] = {}
         self._recorder: Recorder | None = None
         for key, index in libraries.items():
@@ -62,8 +64,12 @@ class Libraries:
         if call.key not in self.paths:
             self.missing.setdefault(call.key, call)
             return
-        arguments = [_c_value(name, call.signature[name], call.bound[name]) for name in call.run_time_names]
-        self._function(call)(*arguments, *(ctypes.c_int(n) for n in call.grid))
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
+            loan = Loan()
+            lent = {name: loan.lend(name, call.bound[name]) for name in call.run_time_names}
+            arguments = [_c_value(name, call.signature[name], lent[name]) for name in call.run_time_names]
+            self._function(call)(*arguments, *(ctypes.c_int(n) for n in call.grid))
+            self.strays |= {f"{call.fn.__name__}.{name}": None for name in loan.settle()}
         note_tensors(self.seen, call.bound.values())
 
     def _function(self, call: Call) -> Any:
@@ -80,6 +86,7 @@ class Interpreted:
     def __init__(self) -> None:
         self.missing: dict[str, Call] = {}
         self.seen: list[torch.Tensor] = []
+        self.strays: dict[str, None] = {}
         self._made: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def attach(self, _recorder: Recorder) -> None:
@@ -98,7 +105,11 @@ class Interpreted:
         bound = {**dict(zip(executor.arg_names, args, strict=False)), **kwargs}
         executor.grid = resolve_grid(executor.grid, bound)
         with torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
-            inner(executor, *args, **kwargs)
+            loan = Loan()
+            names = [*executor.arg_names, *("" for _ in args)]
+            lent = [loan.lend(name, value) for name, value in zip(names, args, strict=False)]
+            inner(executor, *lent, **{name: loan.lend(name, value) for name, value in kwargs.items()})
+            self.strays |= {f"{executor.fn.__name__}.{name}": None for name in loan.settle()}
         note_tensors(self.seen, bound.values())
         code = executor.fn.__code__
         key = (executor.fn.__name__, executor.grid)

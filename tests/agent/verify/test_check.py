@@ -144,8 +144,9 @@ def test_a_kernel_that_relies_on_zeros_in_its_output_is_found_by_noise_there(ver
 
 
 def test_a_write_behind_the_output_is_found(verifier):
-    checks = check(verifier, ("mask=at < n)\n\n", "mask=at < n + 3)\n\n"), text=IN_PLACE)
-    assert fault_keys(checks) == {"verify.out_of_bounds"}
+    for text in (RETURNS, IN_PLACE):
+        checks = check(verifier, ("mask=at < n)\n\n", "mask=at < n + 3)\n\n"), ("256", "512"), text=text)
+        assert fault_keys(checks) == {"verify.out_of_bounds"}
 
 
 def test_a_crash_is_a_wrong_candidate_and_no_exception(verifier):

@@ -178,6 +178,36 @@ def test_a_buffer_carried_from_one_turn_of_a_loop_to_the_next_keeps_its_content(
     assert result.tolist() == [1 * 2 + 2 * 3 + 3 * 4, 2 * 3 + 3 * 4 + 4 * 5]
 
 
+def test_a_matrix_product_adds_in_rising_order_of_k(tmp_path):
+    def view(name: str, pointer: str, rows: int, columns: int, kind: str) -> str:
+        return (
+            f"%{name} = memref.reinterpret_cast %{pointer} to offset: [0], sizes: [{rows}, {columns}], "
+            f"strides: [{columns}, 1] : memref<?x{kind}> to memref<{rows}x{columns}x{kind}, strided<[{columns}, 1]>>\n"
+        )
+
+    body = view("a", "p", 5, 40, "f16") + view("b", "q", 40, 7, "f16") + view("c", "o", 5, 7, "f32")
+    for name, kind in (("a", "5x40xf16"), ("b", "40x7xf16")):
+        stride = kind.split("x")[1]
+        body += f"%l{name} = memref.alloc() : memref<{kind}>\n"
+        body += f"memref.copy %{name}, %l{name} : memref<{kind}, strided<[{stride}, 1]>> to memref<{kind}>\n"
+        body += f"%t{name} = bufferization.to_tensor %l{name} restrict writable : memref<{kind}>\n"
+    body += """
+%zero = arith.constant 0.0 : f32
+%none = tensor.empty() : tensor<5x7xf32>
+%start = linalg.fill ins(%zero : f32) outs(%none : tensor<5x7xf32>) -> tensor<5x7xf32>
+%r = linalg.matmul {input_precison = "ieee"} ins(%ta, %tb : tensor<5x40xf16>, tensor<40x7xf16>) outs(%start : tensor<5x7xf32>) -> tensor<5x7xf32>
+bufferization.materialize_in_destination %r in writable %c : (tensor<5x7xf32>, memref<5x7xf32, strided<[7, 1]>>) -> ()
+"""
+    text = module("%p: memref<?xf16>, %q: memref<?xf16>, %o: memref<?xf32>", body)
+    random = np.random.default_rng(0)
+    a, b = (random.normal(size=size).astype(np.float16) for size in ((5, 40), (40, 7)))
+    result, expected = np.zeros((5, 7), np.float32), np.zeros((5, 7), np.float32)
+    call(build(text, tmp_path, p="*fp16", q="*fp16", o="*fp32"), a, b, result)
+    for k in range(40):
+        expected += a[:, k : k + 1].astype(np.float32) * b[k].astype(np.float32)
+    np.testing.assert_array_equal(result, expected)
+
+
 def test_relu_of_the_device_library_keeps_nan(tmp_path):
     given = np.array([-1, 0, 2, np.nan], np.float32)
     mapped = "%r = linalg.map { func.call {callee = @__hmf_reluf} } ins(%t : tensor<4xf32>) outs(%t : tensor<4xf32>)"

@@ -1,11 +1,11 @@
-"""Tensors from the worker are read only inside their storages, and guard zones show a stray write."""
+"""Tensors from the worker are read only inside their storages, and widened by their bits."""
 
 import math
 
 import numpy as np
 import pytest
 
-from agent.verify.values import GUARD_BYTES, Malformed, Values, broken_guard, elements_of, read_view, widen
+from agent.verify.values import Malformed, Values, elements_of, read_view, widen
 
 
 def node(array: np.ndarray, blob: int = 0, **changes: object) -> dict[str, object]:
@@ -46,18 +46,15 @@ def test_a_view_beyond_its_storage_is_malformed(change):
         elements_of(read_view(node(base, **change)), base.tobytes())
 
 
-def test_a_guarded_value_reads_the_same_and_a_write_outside_breaks_the_guard():
+def test_tensors_are_listed_depth_first_with_the_storages_they_share():
     base = np.arange(6, dtype=np.int16)
-    tree = {"kind": "tuple", "items": [node(base), 3, {"kind": "list", "items": [node(base, offset=2, shape=[4])]}]}
-    guarded = Values(tree, [base.tobytes()]).guarded()
-    first, second = guarded.tensors()
-    assert elements_of(first, guarded.blobs[0]).tolist() == base.tolist()
-    assert elements_of(second, guarded.blobs[0]).tolist() == base[2:].tolist()
-    assert not broken_guard(guarded.blobs[0])
-    for place in (0, GUARD_BYTES - 1, GUARD_BYTES + base.nbytes, -1):
-        written = bytearray(guarded.blobs[0])
-        written[place] = 0
-        assert broken_guard(bytes(written))
+    tree = {
+        "kind": "tuple",
+        "items": [node(base), 3, {"kind": "dict", "items": [["a", node(base, offset=2, shape=[4])]]}],
+    }
+    first, second = Values(tree, [base.tobytes()]).tensors()
+    assert (first.shape, second.shape, second.offset) == ((6,), (4,), 2)
+    assert elements_of(second, base.tobytes()).tolist() == base[2:].tolist()
 
 
 @pytest.mark.parametrize(
