@@ -56,6 +56,7 @@ class _Running:
     process: subprocess.Popen[bytes]
     errors: IO[bytes]
     wrapped: Wrapped
+    folder: tempfile.TemporaryDirectory[str] | None
     hello: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -104,6 +105,8 @@ class Worker:
                 if stream is not None:
                     with contextlib.suppress(BrokenPipeError):
                         stream.close()
+            if running.folder is not None:
+                running.folder.cleanup()
 
     def request(self, job: str, fields: dict[str, Any], blobs: Sequence[bytes] = ()) -> Reply:
         """Run one job and return its answer.
@@ -167,10 +170,10 @@ class Worker:
         }
         readable = (WORKER_FOLDER, *python_folders(self.install), *self.policy.readable)
         policy = dataclasses.replace(self.policy, readable=readable, overhead_bytes=OVERHEAD_BYTES)
-        wrapped = self._wrap(policy, environment)
+        wrapped, folder = self._wrap(policy, environment)
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         process = start_wrapped(wrapped, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
-        self._running = _Running(process, errors, wrapped)
+        self._running = _Running(process, errors, wrapped, folder)
         try:
             self._running.hello = frames.read_frame(self._running.answers, time.monotonic() + START_SECONDS)[0]
         except frames.FrameError:
@@ -180,15 +183,18 @@ class Worker:
             raise ToolchainError("worker.no_start", python=self.install.python, text=(text or [""])[0]) from None
         return self._running
 
-    def _wrap(self, policy: SandboxPolicy, environment: dict[str, str]) -> Wrapped:
+    def _wrap(
+        self, policy: SandboxPolicy, environment: dict[str, str]
+    ) -> tuple[Wrapped, tempfile.TemporaryDirectory[str] | None]:
+        """Wrap the program; without a sandbox (and only when that is allowed) it gets a folder outside of one."""
         program: list[str | Path] = [self.install.python, "-s", "-B", WORKER_FOLDER / "main.py"]
         wrapped = wrap([*program, "--own-pid-namespace"], policy, environment)
         if wrapped.isolated:
-            return wrapped
-        folder = tempfile.mkdtemp(prefix="tritonkb-job-")
-        plain = {**environment, "HOME": folder, "TMPDIR": folder, "TRITONKB_JOB_FOLDER": f"{folder}/job"}
-        plain["TRITON_CACHE_DIR"] = f"{folder}/triton"
-        return wrap(program, policy, plain)
+            return wrapped, None
+        folder = tempfile.TemporaryDirectory(prefix="tritonkb-worker-")
+        plain = {"HOME": folder.name, "TMPDIR": folder.name, "TRITONKB_JOB_FOLDER": f"{folder.name}/job"}
+        plain["TRITON_CACHE_DIR"] = f"{folder.name}/triton"
+        return wrap(program, policy, {**environment, **plain}), folder
 
 
 def python_folders(install: AscendInstall) -> tuple[Path, ...]:

@@ -89,6 +89,25 @@ def test_a_check_that_fails_for_want_of_a_device_keeps_the_launches(worker):
 
 
 @pytest.mark.toolchain
+def test_a_tutorials_benchmark_launches_at_each_size(worker):
+    found = take(worker, "benchmarked.py")
+    assert found.stopped is None
+    # Forty vector cores of the 910B3; a kernel compiled ahead is launched with the constants it was compiled for.
+    assert [(i.launch.grid, i.launch.constexprs["BLOCK"]) for i in found.launches] == [
+        ((40, 1, 1), 128),
+        ((40, 1, 1), 1024),
+    ]
+
+
+@pytest.mark.toolchain
+def test_the_tiling_tuners_own_configurations_are_a_group(worker):
+    found = take(worker, "tiled.py")
+    assert len(found.launches) > 1
+    assert {item.launch.group for item in found.launches} == {"exp_kernel#1"}
+    assert all(item.ttir for item in found.launches)
+
+
+@pytest.mark.toolchain
 def test_a_function_of_a_file_can_be_named(worker):
     text = (
         HEAD + "def one():\n    add_kernel[(1,)](torch.ones(8), torch.empty(8), 8, BLOCK=8)\n\ndef two():\n    1 / 0\n"

@@ -100,6 +100,7 @@ def device_module(name: str, device: Device) -> types.ModuleType:
         "mem_get_info": lambda *_: (64 << 30, 64 << 30),
         "current_stream": lambda *_: Anything(),
         "default_stream": lambda *_: Anything(),
+        "set_stream": lambda *_: None,
         "Stream": Anything,
         "Event": Anything,
         "device": _nothing,
@@ -233,6 +234,18 @@ def bench_once(fn: Callable[[], Any], *_args: Any, quantiles: Any = None, **_kwa
     return [1.0] * len(quantiles) if quantiles else 1.0
 
 
+def run_benchmarks(mark: Any, **kwargs: Any) -> None:
+    """Stand in for `perf_report(…).run`: call the benchmark for each point, and plot nothing."""
+    marks = mark.benchmarks if isinstance(mark.benchmarks, list | tuple) else [mark.benchmarks]
+    passed = {k: v for k, v in kwargs.items() if k not in ("show_plots", "print_data", "save_path", "return_df")}
+    for bench in marks:
+        for x in bench.x_vals:
+            values = x if isinstance(x, list | tuple) else [x] * len(bench.x_names)
+            for line in bench.line_vals:
+                point = dict(zip(bench.x_names, values, strict=True))
+                mark.fn(**point, **{bench.line_arg: line}, **bench.args, **passed)
+
+
 def install_driver(device: Device) -> None:
     """Make Triton believe in a device, and its benchmarks call once."""
     import triton.backends.ascend.driver as ascend_driver  # noqa: PLC0415 - only the Ascend wheel has it
@@ -242,3 +255,4 @@ def install_driver(device: Device) -> None:
     ascend_driver.NPUUtils = lambda: FakeUtils(device)
     for name in ("do_bench", "do_bench_npu", "do_bench_cudagraph"):
         setattr(triton.testing, name, bench_once)
+    triton.testing.Mark.run = run_benchmarks

@@ -10,7 +10,7 @@ import forms
 from forms import Host, guard
 from hosting import Stage
 from launches import Call, describe_arguments, explicit_call
-from lowering import lower
+from lowering import lower_calls
 from recorder import Recorder
 from rejection import Rejection
 from triton.compiler.compiler import make_backend
@@ -36,7 +36,7 @@ def capture(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
                 raise
             stopped = error.values
     calls = _select(recorder, stage.entry.kernel, host)
-    lowered = lower_calls({call.identity(): call for call in calls}, str(stage.path))
+    lowered = lower_calls(calls, str(stage.path), isolated=header.get("isolated", False))
     form = host.form if host else forms.tell_form(stage.text, stage.entry)
     answer = {
         "status": "ok",
@@ -47,12 +47,6 @@ def capture(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
         "tensors": header.get("tensors", "real"),
     }
     return answer, []
-
-
-def lower_calls(calls: dict[str, Call], path: str) -> list[dict[str, Any]]:
-    """Describe each call, with its TTIR or its diagnostic."""
-    backend = make_backend(driver.active.get_current_target())
-    return [{**call.describe(), **lower(call, backend, path)} for call in calls.values()]
 
 
 def _enter(host: Host, recorder: Recorder) -> None:

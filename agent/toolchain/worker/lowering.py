@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import frames
+import phase
 from launches import Call
 from triton._C.libtriton import ir
 from triton.backends.ascend.compiler import make_ttir
 from triton.compiler import ASTSource
+from triton.compiler.compiler import make_backend
 from triton.compiler.errors import CompilationError
+from triton.runtime.driver import driver
 from triton.runtime.jit import get_jit_fn_file_line
+
+
+def lower_calls(calls: list[Call], path: str, *, isolated: bool) -> list[dict[str, Any]]:
+    """Describe each call, with its TTIR or its diagnostic; `isolated` keeps a crash of one from the others."""
+    backend = make_backend(driver.active.get_current_target())
+    phase.enter_lowering()
+    lowered = _lower_apart if isolated else lower
+    return [{**call.describe(), **lowered(call, backend, path)} for call in calls]
+
+
+def _lower_apart(call: Call, backend: Any, path: str) -> dict[str, Any]:
+    """Lower in a child of this job, whose death is a diagnostic too."""
+    answer, answer_write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            frames.write_frame(answer_write, lower(call, backend, path))
+        finally:
+            os._exit(0)
+    os.close(answer_write)
+    try:
+        header, _ = frames.read_frame(answer)
+    except frames.FrameError:
+        _, status = os.waitpid(child, 0)
+        line = get_jit_fn_file_line(call.fn)[1]
+        return {"diagnostic": {"message": f"Triton's front end crashed (signal {os.WTERMSIG(status)})", "line": line}}
+    return {name: header[name] for name in ("ttir", "diagnostic") if name in header}
 
 
 def lower(call: Call, backend: Any, path: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Any
 
 import frames
 import jobs
+import phase
 
 OUTPUT_LIMIT_BYTES = 64 << 10
 # prctl(2), linux/prctl.h.
@@ -49,7 +50,10 @@ def main() -> None:
         if answer["status"] == "needs_meta":
             jobs.warm_meta()
             gc.freeze()
-            answer, out = _serve({**header, "tensors": "meta"}, blobs, job_folder, alone=alone)
+            header["tensors"] = "meta"
+            answer, out = _serve(header, blobs, job_folder, alone=alone)
+        if answer["status"] == "crashed" and phase.died_lowering():
+            answer, out = _serve({**header, "isolated": True}, blobs, job_folder, alone=alone)
         frames.write_frame(answers, answer, out)
 
 
@@ -76,6 +80,7 @@ def _serve(
     answer_read, answer_write = os.pipe()
     output_read, output_write = os.pipe()
     start, spent = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    phase.begin()
     child = os.fork()
     if child == 0:
         _run_child(header, blobs, folder, answer_write, output_write)

@@ -23,14 +23,14 @@ class TooManyLaunches(Abandon):
 class RecordedKernel:
     """What a launch returns: answers for the few things that hosts ask of a compiled kernel."""
 
-    n_regs = 0
+    n_regs = 32
     n_spills = 0
     asm: dict[str, str] = {}  # noqa: RUF012 - an answer, not state
 
     def __init__(self, launch: Callable[..., Any]) -> None:
         self._launch = launch
         self.metadata = self
-        self.shared = 0
+        self.shared = 1  # what Triton-Ascend reports for every kernel
         self.num_warps = 4
 
     def _init_handles(self) -> None:

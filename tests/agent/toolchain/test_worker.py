@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from agent.capture import capture
 from agent.records import KernelSource
-from agent.sandbox import SandboxPolicy
+from agent.sandbox import SandboxPolicy, why_no_sandbox
 from agent.toolchain.client import Worker
 from agent.toolchain.install import find_ascend
 from agent.toolchain.worker import frames
@@ -116,6 +117,7 @@ def test_host_code_has_no_files_no_keys_and_no_network(strict, tmp_path):
 
 
 @pytest.mark.toolchain
+@pytest.mark.slow
 def test_a_host_that_kills_the_worker_is_told_and_the_next_job_gets_a_new_one(strict):
     with pytest.raises(TritonkbError, match="died twice") as caught:
         host(strict, "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")
@@ -131,6 +133,7 @@ def test_a_worker_killed_from_outside_is_restarted_unnoticed(strict):
 
 
 @pytest.mark.toolchain
+@pytest.mark.slow
 def test_a_killed_client_leaves_no_worker():
     code = (
         "from agent.sandbox import SandboxPolicy\n"
@@ -152,6 +155,42 @@ def test_a_killed_client_leaves_no_worker():
     finally:
         caller.kill()
         caller.wait()
+
+
+@pytest.mark.toolchain
+def test_a_crash_of_the_front_end_is_the_diagnostic_of_one_launch(strict):
+    code = GOOD.text + (
+        "\nfrom triton.compiler import ASTSource\nmake = ASTSource.make_ir\n"
+        "def crash(self, *args, **kwargs):\n"
+        "    if self.signature['n'] == 'i32' and 'n' not in self.constants: __import__('os').abort()\n"
+        "    return make(self, *args, **kwargs)\n"
+        "ASTSource.make_ir = crash\n"
+        "inner = run\ndef run(x, factor):\n    inner(x[:1], factor)\n    return inner(x, factor)\n"
+    )
+    good, bad = host(strict, code).launches
+    assert good.ttir is not None
+    assert bad.diagnostic is not None
+    assert bad.diagnostic.message == "Triton's front end crashed (signal 6)"
+
+
+@pytest.mark.toolchain
+def test_without_a_sandbox_a_worker_runs_only_when_allowed(monkeypatch, tmp_path):
+    install = find_ascend()
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("SECRET_KEY", "secret")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    why_no_sandbox.cache_clear()
+    try:
+        with Worker(install, SandboxPolicy()) as worker, pytest.raises(SandboxError) as caught:
+            works(worker)
+        assert caught.value.exit_code == 6
+        with Worker(install, SandboxPolicy(unsafe=True)) as worker:
+            assert "SECRET" not in host(worker, "import os\nprint(list(os.environ))\n" + GOOD.text).output
+            assert worker.layers == ("wall-clock",)
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        why_no_sandbox.cache_clear()
 
 
 @pytest.mark.toolchain
