@@ -42,8 +42,11 @@ def write_part(part: Comparison | Opaque, rank: int, scope: Scope) -> str:
     if affine is None:
         raise NotWritable
     wide = max(part.left.bits, part.right.bits) == 64
+    if not affine.coefficients:
+        left, right = (write_sum(side.poly, scope, wide=wide) for side in (part.left, part.right))
+        return f"{left} {part.operator} {right}"
     lanes = [write_term(lane, factor, rank, scope) for lane, factor in affine.coefficients.items()]
-    return f"{' + '.join(lanes) or '0'} {part.operator} {write_sum(-affine.scalar, scope, wide=wide)}"
+    return f"{' + '.join(lanes)} {part.operator} {write_sum(-affine.scalar, scope, wide=wide)}"
 
 
 def join_mask(parts: Sequence[str]) -> str:

@@ -116,7 +116,7 @@ def _picking_lines(item: Strided, picked: str, body: KernelBody) -> list[str] | 
     if arguments is None:
         return None
     span, half = file.fresh("span"), file.fresh("span")
-    lane_count = f"{write_factor(item.lane.size, scope)} * {power}"
+    lane_count = write_sum(item.lane.size * number(power), scope)
     lines = [f"{wide} = {tl}.arange(0, {lane_count}){axis_view(-1, item.load.rank)}"]
     lines.append(f"{span} = {tl}.load({arguments})")
     if power != item.stride:
@@ -136,7 +136,7 @@ def _power_of_two(stride: int) -> int:
 def _half_shape(item: Strided, left: int, scope: Scope) -> str:
     """Write the tile's shape with pairs on a new last axis, `left` pairs an element."""
     *outer, _ = item.load.pointer.shape
-    last = write_factor(item.lane.size, scope) + (f" * {left}" if left > 1 else "")
+    last = write_sum(item.lane.size * number(left), scope)
     return "(" + ", ".join([*(write_sum(size, scope) for size in outer), last, "2"]) + ")"
 
 

@@ -16,7 +16,7 @@ class NotWritable(Exception):
 def write_sum(poly: Poly, scope: Scope, *, wide: bool = False) -> str:
     """Write `poly` as a sum; in 64-bit arithmetic where `wide`. Raises `NotWritable`."""
     parts: list[str] = []
-    positive_first = sorted(poly.terms, key=lambda term: (term[1] < 0, not term[0]))
+    positive_first = sorted(poly.terms, key=lambda term: (term[1] < 0, _is_fixed(term[0]), not term[0]))
     for product, count in positive_first:
         text = _write_product(product, abs(count), scope, wide=wide)
         sign = "-" if count < 0 else "+"
@@ -70,6 +70,10 @@ def _write_product(product: Product, count: int, scope: Scope, *, wide: bool) ->
     if count != 1 or not texts:
         texts.append(str(count))
     return " * ".join(texts)
+
+
+def _is_fixed(product: Product) -> bool:
+    return all(isinstance(factor, Symbol) and factor.value is not None for factor in product)
 
 
 def _program_first(factor: Factor) -> tuple[bool, str]:
