@@ -14,6 +14,7 @@ FIXPIPE_PASSES = ("hivm-inline-fixpipe", "hivm-insert-fixpipe")
 ROUND_TRIP_PASS = "hivm-insert-load-store-for-mix-cv"  # noqa: S105 - a compiler pass
 MMAD = "hivm.hir.mmadL1"
 FIXPIPE = "hivm.hir.fixpipe"
+VECTOR_FUNCTION = "hivm.vector_function"
 _PASSED_ON = frozenset(
     {"tensor.expand_shape", "tensor.collapse_shape", "tensor.cast", "annotation.mark", "tensor.extract_slice"}
 )
@@ -46,14 +47,26 @@ def products(subject: Subject, passes: tuple[str, ...]) -> Iterator[Product]:
 
 
 def vector_users(flow: Flow, value: IrOp) -> list[IrOp]:
-    """Return the vector operations that work on a value, through changes of shape."""
+    """Return the vector operations that work on a value, through changes of shape.
+
+    On 950 these are calls of outlined vector functions.
+    """
     found: list[IrOp] = []
     for user in flow.users(value):
         if user.name in _PASSED_ON:
             found += vector_users(flow, user)
-        elif user.name.startswith("hivm.hir.v"):
+        elif user.name.startswith("hivm.hir.v") or VECTOR_FUNCTION in user.attributes:
             found.append(user)
     return found
+
+
+def adds_only(snapshot: Snapshot, op: IrOp) -> bool:
+    """Tell whether an operation, or the vector function that it calls, computes a sum and nothing else."""
+    if op.name != "func.call":
+        return op.name == "hivm.hir.vadd"
+    callee = snapshot.functions.get(op.attributes.get("callee", "").strip('@"'))
+    names = [inner.name for inner in callee.walk()] if callee is not None else []
+    return {n for n in names if n.startswith(("arith.", "math.")) and n != "arith.constant"} == {"arith.addf"}
 
 
 def is_carried(made: Producer | None, loop: IrOp | None) -> bool:
@@ -73,8 +86,13 @@ def loaded_by(flow: Flow, value: IrOp) -> IrOp | None:
     """Return the load that fills the buffer a tensor is made from."""
     if value.name != "bufferization.to_tensor":
         return value if value.name == "hivm.hir.load" else None
+    return written_by(flow, value, "hivm.hir.load")
+
+
+def written_by(flow: Flow, value: IrOp, name: str) -> IrOp | None:
+    """Return the operation of this name that writes the buffer a tensor is made from."""
     buffer = flow.storage(value, 0)
     if not isinstance(buffer, IrOp):
         return None
-    loads = (op for op in flow.ops if op.name == "hivm.hir.load" and len(op.operands) > 1)
-    return next((op for op in loads if flow.storage(op, 1) is buffer), None)
+    found = (op for op in flow.ops if op.name == name and len(op.operands) > 1)
+    return next((op for op in found if flow.storage(op, 1) is buffer), None)

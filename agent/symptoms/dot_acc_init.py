@@ -6,7 +6,7 @@ import ast
 
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
-from agent.symptoms.cube import FIXPIPE_PASSES, Product, is_carried, products, vector_users
+from agent.symptoms.cube import FIXPIPE_PASSES, VECTOR_FUNCTION, Product, adds_only, is_carried, products, vector_users
 from agent.symptoms.edits import Code, is_call
 from agent.symptoms.origin import origin_at, structure
 from agent.symptoms.structure import line_of
@@ -19,7 +19,7 @@ def _detect(subject: Subject) -> list[Structure]:
         line = line_of(product.op)
         shown = _accumulation(product)
         if shown and line not in found:
-            made_by = origin_at(subject, product.snapshot, line, lambda op: op.name == "hivm.hir.vadd")
+            made_by = origin_at(subject, product.snapshot, line, _is_vector_work)
             found[line] = structure("dot_acc_init", shown, made_by, line=line)
     return list(found.values())
 
@@ -29,13 +29,14 @@ def _accumulation(product: Product) -> list[IrOp]:
     flow, loop = product.flow, product.loop
     for exit_ in product.fixpipes() if loop is not None else ():
         users = vector_users(flow, exit_)
-        if (
-            len(users) == 1
-            and users[0].name == "hivm.hir.vadd"
-            and any(is_carried(p, loop) for p in flow.producers(users[0]))
-        ):
+        carried = len(users) == 1 and any(is_carried(p, loop) for p in flow.producers(users[0]))
+        if carried and adds_only(product.snapshot, users[0]):
             return [product.op, exit_, users[0]]
     return []
+
+
+def _is_vector_work(op: IrOp) -> bool:
+    return op.name == "hivm.hir.vadd" or VECTOR_FUNCTION in op.attributes
 
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
@@ -67,7 +68,7 @@ def _is_sum(value: ast.expr, names: set[str]) -> bool:
 
 DOT_ACC_INIT = Symptom(
     id="dot_acc_init",
-    archs=frozenset({"a3"}),
+    archs=frozenset({"a3", "a5"}),
     rung="ir",
     passes=("hivm-normalize-matmul", "hivm-inline-fixpipe"),
     ops=("hivm.hir.mmadL1", "hivm.hir.fixpipe", "hivm.hir.vadd"),

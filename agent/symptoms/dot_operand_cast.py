@@ -7,18 +7,18 @@ import ast
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.cube import ROUND_TRIP_PASS, Product
-from agent.symptoms.dot_swapped_ptr import detours
+from agent.symptoms.dot_swapped_ptr import crossing_structures
 from agent.symptoms.edits import Code, edit_line, is_call
 from indexer.ir.records import IrOp
 
 
-def _cast(product: Product, made: IrOp) -> list[IrOp]:
+def _cast(product: Product, made: IrOp) -> IrOp | None:
     inside = product.loop is not None and any(p is product.loop for p in product.flow.parents(made))
-    return [made] if inside and made.name == "hivm.hir.vcast" else []
+    return made if inside and made.name == "hivm.hir.vcast" else None
 
 
 def _detect(subject: Subject) -> list[Structure]:
-    return detours(subject, "dot_operand_cast", _cast)
+    return crossing_structures("dot_operand_cast", subject, _cast)
 
 
 def _uncast(_code: Code, node: ast.expr) -> ast.expr | None:

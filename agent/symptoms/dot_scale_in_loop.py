@@ -6,8 +6,8 @@ import ast
 
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
-from agent.symptoms.cube import FIXPIPE, FIXPIPE_PASSES, Product, is_carried, products, vector_users
-from agent.symptoms.edits import Code, edit_line, is_call
+from agent.symptoms.cube import FIXPIPE, FIXPIPE_PASSES, Product, adds_only, is_carried, products, vector_users
+from agent.symptoms.edits import Code, is_call
 from agent.symptoms.origin import origin_at, structure
 from agent.symptoms.structure import line_of
 from indexer.ir.records import IrOp
@@ -29,21 +29,29 @@ def _worked_on(product: Product) -> list[IrOp]:
     flow, loop = product.flow, product.loop
     for exit_ in product.fixpipes() if loop is not None else ():
         users = vector_users(flow, exit_)
-        added = [u for u in users if u.name == "hivm.hir.vadd" and any(is_carried(p, loop) for p in flow.producers(u))]
+        added = [
+            u for u in users if adds_only(product.snapshot, u) and any(is_carried(p, loop) for p in flow.producers(u))
+        ]
         if users and users != added:
             return [product.op, exit_, *users[:3]]
     return []
 
 
-def _bare(_code: Code, node: ast.expr) -> ast.expr | None:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
-        return next((side for side in (node.left, node.right) if is_call(side, "dot")), None)
-    return None
-
-
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
-    """Take the scaling of the product out of the loop; no edit where the product is worked on in other ways."""
-    return edit_line("dot_scale_in_loop", subject, structure, _bare)
+    """Leave the scaling of the product out; no edit where the product is worked on in other ways."""
+    if structure.line is None:
+        return None
+    code = Code(subject.source, structure.line, subject.launch)
+    named = {t.id for s in code.here() if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}
+
+    def bare(node: ast.expr) -> ast.expr | None:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+            sides = (node.left, node.right)
+            return next((s for s in sides if is_call(s, "dot") or (isinstance(s, ast.Name) and s.id in named)), None)
+        return None
+
+    edit = code.change([*code.here(), *code.statements()], bare)
+    return edit.variant("dot_scale_in_loop", structure.line) if edit else None
 
 
 DOT_SCALE_IN_LOOP = Symptom(

@@ -2,52 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
-from agent.symptoms.cube import ROUND_TRIP_PASS, Product, loaded_by, products, source_of
+from agent.symptoms.cube import ROUND_TRIP_PASS, Product, loaded_by, products, source_of, written_by
 from agent.symptoms.origin import origin_at, structure
 from agent.symptoms.static_stride import unit_stride
 from agent.symptoms.structure import line_of, shaped
 from indexer.ir.records import IrOp
 
 
-def detours(subject: Subject, symptom: str, belongs: Callable[[Product, IrOp], list[IrOp]]) -> list[Structure]:
-    """Return one structure a line for dot operands that reach the cube by a store and a load of the compiler's own.
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """The operations by which the compiler takes a dot operand from the vector core to the cube, in order.
 
-    `belongs` is given the product and what the vector core produced; it returns the operations that show why.
+    On A2/A3 a store to and a load from a workspace in global memory, on 950 a copy into the cube's buffer.
     """
-    found: dict[int | None, Structure] = {}
+
+    product: Product
+    ops: tuple[IrOp, ...]
+
+    @property
+    def made(self) -> IrOp | None:
+        """Return what the vector core produced, before it was laid out for the cube."""
+        made = source_of(self.product.flow, self.ops[0], 0)
+        while made is not None and made.name == "hivm.hir.vtranspose" and len(self.ops) == 1:
+            made = source_of(self.product.flow, made, 0)
+        return made
+
+
+def crossings(subject: Subject) -> Iterator[Crossing]:
+    """Yield the dot operands that come from the vector core."""
     for product in products(subject, (ROUND_TRIP_PASS,)):
         for operand in (0, 1):
-            shown = _detour(product, operand, belongs)
-            line = line_of(shown[0]) if shown else None
-            if shown and line not in found:
-                made_by = origin_at(subject, product.snapshot, line, lambda op: "inserted-store" in op.attributes)
-                found[line] = structure(symptom, shown, made_by, line=line)
+            ops = _inserted(product, operand)
+            if ops:
+                yield Crossing(product, ops)
+
+
+def _inserted(product: Product, operand: int) -> tuple[IrOp, ...]:
+    flow = product.flow
+    read = source_of(flow, product.op, operand)
+    if read is None:
+        return ()
+    if "inserted-load" in read.attributes:
+        store = source_of(flow, read, 0)
+        return (store, read) if store is not None and "inserted-store" in store.attributes else ()
+    copy = written_by(flow, read, "hivm.hir.copy") if read.name == "bufferization.to_tensor" else None
+    return (copy,) if copy is not None and "inserted-copy" in copy.attributes else ()
+
+
+def crossing_structures(
+    symptom: str, subject: Subject, cause: Callable[[Product, IrOp], IrOp | None]
+) -> list[Structure]:
+    """Return one structure a line for the crossings of a symptom.
+
+    `cause` is given what the vector core produced, and returns the operation that kept it from the cube.
+    """
+    found: dict[int | None, Structure] = {}
+    for crossing in crossings(subject):
+        why = cause(crossing.product, crossing.made) if crossing.made is not None else None
+        if why is not None and line_of(why) not in found:
+            first = crossing.ops[0]
+            marks = [name for name in first.attributes if name.startswith("inserted-")]
+            made_by = origin_at(subject, crossing.product.snapshot, line_of(first), partial(_has_mark, marks[0]))
+            shown = [why, *crossing.ops, crossing.product.op]
+            found[line_of(why)] = structure(symptom, shown, made_by, line=line_of(why))
     return list(found.values())
 
 
-def _detour(product: Product, operand: int, belongs: Callable[[Product, IrOp], list[IrOp]]) -> list[IrOp]:
-    flow = product.flow
-    load = source_of(flow, product.op, operand)
-    if load is None or "inserted-load" not in load.attributes:
-        return []
-    store = source_of(flow, load, 0)
-    made = source_of(flow, store, 0) if store is not None and "inserted-store" in store.attributes else None
-    why = belongs(product, made) if made is not None else []
-    return [*why, store, load, product.op] if why and store is not None else []
+def _has_mark(mark: str, op: IrOp) -> bool:
+    return mark in op.attributes
 
 
-def _swapped(product: Product, made: IrOp) -> list[IrOp]:
+def _swapped(product: Product, made: IrOp) -> IrOp | None:
     load = loaded_by(product.flow, made)
     gm = shaped(load.operands[0].type) if load is not None else None
-    return [load] if load is not None and gm is not None and gm.strides and gm.strides[-1] != 1 else []
+    return load if gm is not None and gm.strides and gm.strides[-1] != 1 else None
 
 
 def _detect(subject: Subject) -> list[Structure]:
-    return detours(subject, "dot_swapped_ptr", _swapped)
+    return crossing_structures("dot_swapped_ptr", subject, _swapped)
 
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from agent.records import Structure
 from agent.symptoms.access import LOAD
 from agent.symptoms.base import Subject, Symptom, Variant
+from agent.symptoms.cube import VECTOR_FUNCTION
 from agent.symptoms.edits import Code, edit_line, is_call, without
 from agent.symptoms.origin import origin_at, structure
 from agent.symptoms.structure import Flow, flows, line_of, shaped
@@ -36,7 +37,7 @@ def fills(
                 waits = [
                     op for op in flow.ops if op.name == "hivm.hir.wait_flag" and line_of(op) == line and _orders(op)
                 ]
-                made_by = origin_at(subject, final, line, lambda op: op.name == FILL)
+                made_by = origin_at(subject, final, line, _is_fill)
                 found[line] = structure(
                     symptom, [*guard[-1:], fill, *waits[:1], load], made_by, line=line, weight=weight(flow, fill)
                 )  # fmt: skip
@@ -44,18 +45,25 @@ def fills(
 
 
 def _fill_of(flow: Flow, load: IrOp, space: str) -> IrOp | None:
+    """Return what fills the load's own buffer: a broadcast, on 950 a call of a vector function that only writes it."""
     buffer = flow.storage(load, 1)
     for op in flow.ops:
-        if op.name == FILL and len(op.operands) > 1 and shaped(op.operands[0].type) is None:
-            target = shaped(op.operands[1].type)
-            if (
-                target is not None
-                and target.space == space
-                and flow.storage(op, 1) is buffer
-                and line_of(op) == line_of(load)
-            ):
-                return op
+        at = _filled_operand(op)
+        target = shaped(op.operands[at].type) if at is not None else None
+        same_line = target is not None and target.space == space and line_of(op) == line_of(load)
+        if at is not None and same_line and flow.storage(op, at) is buffer:
+            return op
     return None
+
+
+def _filled_operand(op: IrOp) -> int | None:
+    if op.name == FILL and len(op.operands) > 1 and shaped(op.operands[0].type) is None:
+        return 1
+    return 0 if VECTOR_FUNCTION in op.attributes and len(op.operands) == 1 else None
+
+
+def _is_fill(op: IrOp) -> bool:
+    return op.name in {FILL, "linalg.fill"} or VECTOR_FUNCTION in op.attributes
 
 
 def _orders(wait: IrOp) -> bool:
@@ -96,7 +104,7 @@ def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
 
 MASK_FILL = Symptom(
     id="mask_fill",
-    archs=frozenset({"a3"}),
+    archs=frozenset({"a3", "a5"}),
     rung="ir",
     passes=(DECOMPOSE, "convert-to-hivm-op", "hivm-graph-sync-solver"),
     ops=("hivm.hir.vbrc", "hivm.hir.load"),
