@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import libcst as cst
-from libcst.metadata import ByteSpanPositionProvider, CodeRange, CodeSpan, MetadataWrapper, PositionProvider
+from libcst.metadata import ByteSpanPositionProvider, CodeSpan, MetadataWrapper
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 
@@ -28,7 +29,6 @@ class KernelFile:
     module: cst.Module
     kernel: cst.FunctionDef
     spans: Mapping[cst.CSTNode, CodeSpan]
-    places: Mapping[cst.CSTNode, CodeRange]
     language: str
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
@@ -43,8 +43,8 @@ class KernelFile:
 
     def lines(self, node: cst.CSTNode) -> range:
         """Return the 1-based lines that `node` covers."""
-        found = self.places[node]
-        return range(found.start.line, found.end.line + 1)
+        start, end = self.span(node)
+        return range(self.data.count(b"\n", 0, start) + 1, self.data.count(b"\n", 0, end) + 2)
 
     def indent(self, node: cst.CSTNode) -> str:
         """Return the white space that begins the line where `node` starts."""
@@ -116,6 +116,7 @@ class KernelFile:
         return next(name for name in names if name not in taken)
 
 
+@lru_cache(maxsize=4)  # each rule of a finding reads the same file
 def read_kernel(source: str, kernel: str) -> KernelFile | None:
     """Parse `source` and find the one function `kernel` in it; None where it is absent, doubled or out of reach."""
     module = _parse(source)
@@ -126,8 +127,7 @@ def read_kernel(source: str, kernel: str) -> KernelFile | None:
     if len(found) != 1 or not isinstance(found[0].body, cst.IndentedBlock):
         return None
     spans = wrapper.resolve(ByteSpanPositionProvider)
-    places = wrapper.resolve(PositionProvider)
-    return KernelFile(source.encode(), module, found[0], spans, places, _language_alias(module))
+    return KernelFile(source.encode(), module, found[0], spans, _language_alias(module))
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
