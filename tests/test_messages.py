@@ -30,9 +30,12 @@ def needs_chinese(text: str) -> bool:
 
 
 @cache
-def trees() -> tuple[tuple[Path, ast.Module], ...]:
+def sources() -> tuple[tuple[str, list[ast.AST]], ...]:
+    """Every file of the packages, with all nodes of its syntax tree."""
     files = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in files)
+    return tuple(
+        (str(path.relative_to(ROOT)), list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in files
+    )
 
 
 @cache
@@ -40,13 +43,13 @@ def literal_keys() -> dict[str, str]:
     """Every string of the source that has the form of a key of a known area, and a place where it stands."""
     areas = {key.partition(".")[0] for key in catalogue()}
     found = {}
-    for path, tree in trees():
-        parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        for node in ast.walk(tree):
+    for path, nodes in sources():
+        parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in nodes:
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in parts:
                 continue
             if KEY.fullmatch(node.value) and node.value.partition(".")[0] in areas:
-                found[node.value] = f"{path.relative_to(ROOT)}:{node.lineno}"
+                found[node.value] = f"{path}:{node.lineno}"
     return found
 
 
@@ -55,27 +58,27 @@ def key_patterns() -> dict[str, str]:
     """Keys that are put together, such as `f"report.verdict_{verdict}"`, as regular expressions."""
     areas = {key.partition(".")[0] for key in catalogue()}
     found = {}
-    for path, tree in trees():
-        for node in ast.walk(tree):
+    for path, nodes in sources():
+        for node in nodes:
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
                 parts = [re.escape(str(v.value)) if isinstance(v, ast.Constant) else "[a-z0-9_]+" for v in node.values]
                 first = str(node.values[0].value)
                 if first.partition(".")[0] in areas and re.fullmatch(r"[a-z_]+\.[a-z0-9_]*", first):
-                    found["".join(parts)] = f"{path.relative_to(ROOT)}:{node.lineno}"
+                    found["".join(parts)] = f"{path}:{node.lineno}"
     return found
 
 
 def calls_with_key() -> Iterator[tuple[str, ast.Call, str]]:
     """Calls whose first argument is a key and whose values are all written out."""
-    for path, tree in trees():
-        for node in ast.walk(tree):
+    for path, nodes in sources():
+        for node in nodes:
             if not (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)):
                 continue
             if any(keyword.arg is None for keyword in node.keywords) or len(node.args) > 1:
                 continue
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             if name == "message" or name.endswith("Error") or name == "BadInput":
-                yield str(node.args[0].value), node, f"{path.relative_to(ROOT)}:{node.lineno}"
+                yield str(node.args[0].value), node, f"{path}:{node.lineno}"
 
 
 def test_both_languages_say_the_same_values() -> None:

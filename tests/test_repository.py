@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 import subprocess
@@ -59,12 +58,9 @@ def parse(arguments: list[str]) -> str:
 
 @pytest.mark.parametrize("package", LAYERS)
 def test_a_layer_imports_only_itself_and_those_below(package: str) -> None:
-    above = LAYERS[LAYERS.index(package) + 1 :]
-    for path in modules(package):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not [name for name in names if name.split(".")[0] in above], f"{path}: {names}"
+    above = "|".join(LAYERS[LAYERS.index(package) + 1 :]) or "none"
+    wrong = re.compile(rf"^\s*(?:from|import) (?:{above})\b", re.MULTILINE)
+    assert [path.name for path in modules(package) if wrong.search(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize("package", LAYERS)

@@ -34,15 +34,20 @@ def read_manner(arguments: Sequence[str], environ: Mapping[str, str]) -> Manner:
     )
 
 
+def config_folder() -> Path:
+    """Return the folder of the user's own configuration."""
+    from platformdirs import user_config_path  # noqa: PLC0415 - only paths need it
+
+    return user_config_path("tritonkb", appauthor=False)
+
+
 def read_config() -> list[tuple[Path, dict[str, Any]]]:
     """Read `tritonkb.toml` of the configuration folder, then that of the working folder (it wins), where they exist.
 
     Raises `BadInput` for a file that is not TOML.
     """
-    from platformdirs import user_config_path  # noqa: PLC0415 - its import is only paid when a command runs
-
     found = []
-    for path in (user_config_path("tritonkb", appauthor=False) / FILE_NAME, Path(FILE_NAME)):
+    for path in (config_folder() / FILE_NAME, Path(FILE_NAME)):
         if path.is_file():
             try:
                 found.append((path, parse_toml(path.read_text(encoding="utf-8"))))

@@ -43,6 +43,8 @@ def run(arguments: Sequence[str], commands: Sequence[Command] = COMMANDS) -> int
         # With --json, a library that prints must not spoil the document: its text goes to stderr.
         with contextlib.redirect_stdout(sys.stderr) if manner.as_json else contextlib.nullcontext():
             code = _run_command(arguments, output, commands)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except OutputClosed:
         return _leave_closed_pipe()
     except TritonkbError as error:
@@ -57,7 +59,7 @@ def run(arguments: Sequence[str], commands: Sequence[Command] = COMMANDS) -> int
     except Exception as error:  # noqa: BLE001 - the outermost frame: a defect of ours is told as one line too
         return _fail(output, manner, error, _bug(error), 1)
     if code == INTERRUPTED:
-        output.complain(output.way_on or message("cli.interrupted"))
+        return _fail(output, manner, None, output.way_on or message("cli.interrupted"), INTERRUPTED)
     return code
 
 
@@ -132,8 +134,8 @@ def _load(command: Command, arguments: Sequence[str], output: Output) -> Callabl
     return bind(getattr(import_module(module), name), command.shared, output)
 
 
-def _fail(output: Output, manner: Manner, error: BaseException, note: Message, code: int) -> int:
-    if manner.verbose:
+def _fail(output: Output, manner: Manner, error: BaseException | None, note: Message, code: int) -> int:
+    if manner.verbose and error is not None:
         traceback.print_exception(error)
     output.complain(note)
     if manner.as_json:

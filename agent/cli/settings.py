@@ -9,10 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PositiveFloat, ValidationError
 
-from agent.cli.config import read_config
+from agent.cli.config import FILE_NAME, config_folder, read_config
 from indexer.errors import BadInput
 
 PREFIX = "TRITONKB_"
+# A stranger's repository must not run its own programs, or do without the sandbox, by bringing a configuration file.
+OWN_ONLY = ("unsafe_no_sandbox", "toolchain_python")
 
 
 class Settings(BaseModel):
@@ -33,15 +35,21 @@ class Settings(BaseModel):
 def load_settings(flags: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Settings:
     """Merge `tritonkb.toml`, `TRITONKB_*` and `flags` (None: not given); raises `BadInput` for an unusable value."""
     environ = os.environ if environ is None else environ
-    layers = [
-        (str(path), {key: value for key, value in table.items() if key != "lang"}) for path, table in read_config()
-    ]
+    layers = [(str(path), _without_language(path, table)) for path, table in read_config()]
     layers.append((f"{PREFIX}*", dict(_from_environment(environ))))
     merged: dict[str, Any] = {}
     for origin, layer in layers:
         merged.update(_checked(origin, layer))
     merged.update(_checked("--", {key: value for key, value in flags.items() if value is not None}))
     return Settings.model_validate(merged)
+
+
+def _without_language(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop `lang`, which is read before; raises `BadInput` for what only the user's own file may say."""
+    loose = next((name for name in OWN_ONLY if name in table), None)
+    if loose and path == Path(FILE_NAME):
+        raise BadInput("cli.own_only", path=path, name=loose, folder=config_folder())
+    return {key: value for key, value in table.items() if key != "lang"}
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

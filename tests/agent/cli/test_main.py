@@ -107,8 +107,10 @@ def test_a_full_disk_names_the_place_to_free(capsys: pytest.CaptureFixture[str])
 
 
 def test_an_interrupt_ends_with_130_and_the_way_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["fail", "interrupt"], TRIAL) == 130
-    assert "resume.toml" in capsys.readouterr().err
+    assert run(["fail", "interrupt", "--json"], TRIAL) == 130
+    said = capsys.readouterr()
+    assert "resume.toml" in said.err
+    assert json.loads(said.out)["error"]["exit_code"] == 130
 
 
 def test_json_output_is_one_document_whatever_else_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +159,7 @@ def test_the_language_comes_from_the_flag_the_environment_the_file_or_the_locale
 
 
 @pytest.mark.parametrize(
-    ("file", "part"), [("stor = 'x'", "stor"), ("unsafe_no_sandbox = 'maybe'", "maybe"), ("not toml", "tritonkb.toml")]
+    ("file", "part"), [("stor = 'x'", "stor"), ("store = 3", "3 is no usable"), ("not toml", "tritonkb.toml")]
 )
 def test_a_bad_configuration_file_is_named_and_exits_2(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, file: str, part: str
@@ -165,6 +167,18 @@ def test_a_bad_configuration_file_is_named_and_exits_2(
     (tmp_path / "tritonkb.toml").write_text(file)
     assert run(["echo"], TRIAL) == 2
     assert part in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["unsafe_no_sandbox = true", 'toolchain_python = "./python"'])
+def test_a_file_of_the_working_folder_cannot_loosen_the_sandbox(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "tritonkb.toml").write_text(line)
+    assert run(["echo"], TRIAL) == 2
+    assert "is refused" in capsys.readouterr().err
+    (tmp_path / "config/tritonkb").mkdir(parents=True)
+    (tmp_path / "tritonkb.toml").rename(tmp_path / "config/tritonkb/tritonkb.toml")
+    assert run(["echo"], TRIAL) == 1
 
 
 def test_the_toolchain_python_flag_reaches_the_compilers_processes(monkeypatch: pytest.MonkeyPatch) -> None:
