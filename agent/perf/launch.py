@@ -133,8 +133,10 @@ def _sample(programs: int, plans: Plans, follow: Callable[[int], Block]) -> list
         known = list(blocks.values())
         if len(known) >= _LEAST and plans.followed > _BUDGET:
             break
-        if len(known) == _PROBE < programs and all(
-            b.cube == known[0].cube and b.vector == known[0].vector for b in known
+        if (
+            len(known) == _PROBE
+            and programs > _SAMPLE
+            and all(b.cube == known[0].cube and b.vector == known[0].vector for b in known)
         ):
             break
     return [blocks[index] for index in sorted(blocks)]
