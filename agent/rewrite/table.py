@@ -8,6 +8,7 @@ from agent.records import Structure
 from agent.rewrite.counted_loop import counted_loop
 from agent.rewrite.fixed_stride import fixed_stride
 from agent.rewrite.narrow_compare import narrow_compare
+from agent.rewrite.pad_only_k import pad_only_k
 from agent.rewrite.pick_stride import pick_stride
 from agent.rewrite.plain_accumulation import plain_accumulation
 from agent.rewrite.share_cores import share_cores
@@ -23,6 +24,7 @@ Rule = Callable[[Subject, Structure], Rewrite | None]
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "divmod_index": (tile_index,),
     "dot_acc_init": (plain_accumulation,),
+    "dot_mask_k": (pad_only_k,),
     "dot_scale_in_loop": (plain_accumulation,),
     "dot_swapped_ptr": (transposed_load,),
     "dyn_stride_col": (transposed_load, fixed_stride),
