@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.records import Argument, Diagnostic, KernelSource, Launch, ScalarArgument, TensorArgument
-from agent.toolchain.client import Worker
+from agent.toolchain.client import Reply, Worker
 from agent.toolchain.targets import find_target
 from indexer.errors import BadInput
 
@@ -59,6 +59,13 @@ def capture(worker: Worker, source: KernelSource, target_arch: str) -> Capture:
     signature), `SandboxError` for an endless host or too much memory, `ToolchainError` when the worker dies.
     """
     reply = worker.request("capture", *job_of(source, target_arch))
+    try:
+        return _read_capture(reply, source)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+        raise worker.nonsense(str(problem)) from problem
+
+
+def _read_capture(reply: Reply, source: KernelSource) -> Capture:
     fields = reply.fields
     stopped = fields["stopped"]
     return Capture(

@@ -20,6 +20,7 @@ from agent.sandbox import SandboxPolicy, Wrapped, kill_group, start_wrapped, wra
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.worker import frames
 from indexer.errors import BadInput, SandboxError, ToolchainError
+from indexer.messages import render
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -47,8 +48,8 @@ class Reply:
 
     @property
     def output(self) -> str:
-        """Return what host code printed."""
-        return str(self.fields.get("output", ""))
+        """Return what host code printed, without what steers a terminal."""
+        return printable(str(self.fields.get("output", "")))
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ class Worker:
         status = reply.status
         path = fields.get("path", fields.get("name", ""))
         if status == "rejected":
-            raise BadInput(f"capture.{reply.fields['reason']}", path=path, **dict(reply.fields["values"]))
+            raise self._rejection(path, reply)
         if status == "timeout":
             raise SandboxError("sandbox.timeout", seconds=self.policy.seconds)
         if status == "memory":
@@ -157,7 +158,23 @@ class Worker:
         if status == "crashed":
             tail = reply.output.strip().splitlines()[-1:] or [""]
             raise BadInput("capture.host_crashed", path=path, signal=reply.fields.get("signal", 0), text=tail[0])
+        if status not in ("ok", "missing"):
+            raise self.nonsense(f"status {status[:20]}")
         return reply
+
+    def _rejection(self, path: str, reply: Reply) -> BadInput | ToolchainError:
+        """Turn a rejection into our error, if it is one that we know; host code may have written it."""
+        try:
+            values = {name: printable(v) if isinstance(v, str) else v for name, v in reply.fields["values"].items()}
+            error = BadInput(f"capture.{reply.fields['reason']}", **{**values, "path": path})
+            render(error.note, "en")
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+            return self.nonsense(str(problem))
+        return error
+
+    def nonsense(self, problem: str) -> ToolchainError:
+        """Give the error for an answer that is a frame, but none of ours."""
+        return ToolchainError("worker.nonsense", problem=printable(problem), python=self.install.python)
 
     def _start(self) -> _Running:
         environment = {
@@ -203,6 +220,11 @@ def python_folders(install: AscendInstall) -> tuple[Path, ...]:
     base = install.python.resolve().parent.parent
     # A virtual environment's python may be a chain of links through folders that are neither.
     return tuple(dict.fromkeys((environment, base, install.site)))
+
+
+def printable(text: str) -> str:
+    """Drop control characters, which a stranger's text may hold for the terminal that shows it."""
+    return "".join(char for char in text if char.isprintable() or char in "\n\t")
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

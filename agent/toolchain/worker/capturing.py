@@ -187,7 +187,9 @@ def _fixed_grid(grid: Any) -> tuple[int, int, int]:
 def _select(recorder: Recorder, name: str, host: Host | None) -> list[Call]:
     calls = recorder.finished()
     if not calls:
-        raise Rejection("no_launch" if host is not None and kernels_of(host) else "no_kernel")
+        if host is not None and kernels_of(host):
+            raise Rejection("no_launch")
+        raise Rejection("no_kernel")
     if name:
         chosen = [call for call in calls if call.fn.__name__ == name]
         if not chosen:

@@ -1,5 +1,6 @@
 """The worker survives what host code does to it, and tells what it was; a worker's wire refuses what is no frame."""
 
+import ast
 import dataclasses
 import os
 import signal
@@ -14,10 +15,12 @@ import pytest
 from agent.capture import capture
 from agent.records import KernelSource
 from agent.sandbox import SandboxPolicy, why_no_sandbox
+from agent.toolchain import client
 from agent.toolchain.client import Worker
 from agent.toolchain.install import find_ascend
 from agent.toolchain.worker import frames
 from indexer.errors import BadInput, SandboxError, TritonkbError
+from indexer.messages import message, render
 
 HOSTS = Path(__file__).parent.parent.parent / "kernels" / "hosts"
 GOOD = KernelSource(HOSTS / "functions.py", (HOSTS / "functions.py").read_text())
@@ -79,6 +82,41 @@ def test_a_host_that_writes_to_every_descriptor_spoils_only_its_own_answer(stric
         host(strict, code)
     assert caught.value.note.key == "capture.host_crashed"
     assert works(strict)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "rejected", "reason": "nothing_known", "values": {}},
+        {"status": "rejected", "reason": "syntax", "values": {"line": 1}},
+        {"status": "rejected", "reason": "syntax", "values": 7},
+        {"status": "rejected"},
+        {"status": "ok"},
+        {"status": "ok", "stopped": None, "form": "bare", "printed_file": "x", "launches": [{}], "tensors": "real"},
+        {"status": "won"},
+    ],
+)
+def test_an_answer_that_host_code_forged_is_refused(strict, answer):
+    forge = (
+        "import json, os, struct\n"
+        f"text = json.dumps({{**{answer!r}, 'blob_bytes': []}}).encode()\n"
+        "frame = struct.pack('>4sIQ', b'tkb1', len(text), 0) + text\n"
+        "for fd in range(3, 64):\n"
+        "    try: os.write(fd, frame)\n    except OSError: pass\nos._exit(0)\n"
+    )
+    with pytest.raises(TritonkbError) as caught:
+        host(strict, forge)
+    assert caught.value.exit_code == 4
+    assert works(strict)
+
+
+@pytest.mark.toolchain
+def test_what_steers_a_terminal_is_dropped(strict):
+    with pytest.raises(BadInput) as caught:
+        host(strict, "raise ValueError('red \\x1b[31m text')")
+    assert "red [31m text" in str(caught.value)
+    assert host(strict, "print('\\x1b[2J')\n" + GOOD.text).output == "[2J\n"
 
 
 @pytest.mark.toolchain
@@ -202,6 +240,18 @@ def test_a_worker_without_triton_says_what_to_do():
     ):
         works(worker)
     assert caught.value.exit_code == 4
+
+
+def test_every_rejection_of_the_worker_has_its_sentence():
+    folder = Path(client.__file__).parent / "worker"
+    made = 0
+    for file in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Rejection":
+                made += 1
+                values = {str(keyword.arg): "x" for keyword in node.keywords}
+                render(message(f"capture.{ast.literal_eval(node.args[0])}", path="k.py", **values), "zh")
+    assert made > 10
 
 
 def test_frames_round_trip():
