@@ -18,8 +18,9 @@ import numpy as np
 
 from indexer.chroma import ChromaItem, write_chroma
 from indexer.chunk import CHUNKER_VERSION, chunk_file
-from indexer.corpus import MAX_FILE_BYTES, Entry, Manifest, Tree, read_manifest
+from indexer.corpus import MAX_FILE_BYTES, Entry, Manifest, TextTree, Tree, read_manifest
 from indexer.embed import Embedder, Vectors
+from indexer.errors import BadInput
 from indexer.lexical import body_words, write_lexical
 from indexer.records import Passage
 from indexer.shelf import FileMark, FormerPlace, Shelf, write_shelf
@@ -152,6 +153,9 @@ class _Build:
     def _read(self, job: Job) -> _Corpus:
         corpus = job.tree.corpus
         entries = [entry for entry in job.tree.entries() if job.manifest.takes(entry.path)]
+        if not entries and not isinstance(job.tree, TextTree):
+            wanted = ", ".join(job.manifest.include)
+            raise BadInput("index.nothing_taken", name=corpus.name, origin=corpus.origin, wanted=wanted)
         stamp = f"{CHUNKER_VERSION}.{job.manifest.digest}"
         old = self.old_shelf.files(corpus.name) if self.old_shelf is not None else {}
         same = {

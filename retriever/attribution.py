@@ -33,6 +33,8 @@ _RELATION_VALUE: dict[Relation, float] = {
 class EvidenceWeights:
     """What can be tuned: links to the pass and citations of its card against the words.
 
+    A card not asked for by name must have `card_words` of the best passage's words.
+
     `later_pass`: how fast later passes of the list count less. At most `per_kind` passages are of one kind while
     others are left, and `per_file` of one file.
     """
@@ -41,6 +43,7 @@ class EvidenceWeights:
     words: float = 1.0
     symbol: float = 0.3
     note: float = 1.0
+    card_words: float = 0.3
     cited: float = 0.8
     later_pass: float = 0.8
     per_kind: int = 2
@@ -97,6 +100,7 @@ class _Scores:
         self.weights = weights
         self.allowed: _Mask = index.allowed(Query(corpora=tuple(subject.corpora)))
         self.links: dict[int, float] = {}
+        self.said: dict[int, float] = {}
         self.scores: dict[int, float] = {}
         self.why: dict[int, list[str]] = {}
 
@@ -122,7 +126,8 @@ class _Scores:
         ranked = rank(self.index.generation, asked, self.weights.depth, _SINGLY)
         best = max((r.score for r in ranked), default=1.0)
         for found in ranked:
-            self._add(found.row, self.weights.words * found.score / best, f"words {found.score / best:.2f}")
+            self.said[found.row] = found.score / best
+            self._add(found.row, self.weights.words * self.said[found.row], f"words {self.said[found.row]:.2f}")
         symbols = [named for named in question.named if named.sort in {"symbol", "op"}]
         for row, (value, reasons) in self.index.exact(symbols, self.allowed).items():
             self._add(row, self.weights.symbol * value, *reasons)
@@ -132,9 +137,10 @@ class _Scores:
         notes = {
             r.row: r.passage for r in self._notes() if has_chinese(r.passage.symbol) == (self.subject.lang == "zh")
         }
-        if not notes:
+        best = max(notes, key=lambda row: self.said.get(row, 0.0), default=None)
+        # Many cards speak of one pass; without the symptom's name, only one that shares its words is about it.
+        if best is None or (not self.subject.symptom and self.said.get(best, 0.0) < self.weights.card_words):
             return
-        best = max(notes, key=lambda row: self.scores.get(row, 0.0))
         self._add(best, self.weights.note, f"card {notes[best].path}")
         cited: dict[int, tuple[float, str]] = {}
         for found in cited_by(self.index.generation, notes[best]):

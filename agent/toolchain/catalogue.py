@@ -90,6 +90,9 @@ def parse_options(help_text: str) -> Iterator[_Entry]:
             entry = _Entry(option["name"], option["value"], option["text"].strip(), heading)
         elif entry is not None and (detail := _detail(line)) is not None:
             entry.details.append(detail)
+        elif entry is not None:
+            yield entry
+            entry = None
     if entry is not None:
         yield entry
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-
-from tree_sitter import Node, Parser
+from typing import TYPE_CHECKING
 
 from indexer.grammar.base import Grammar, Outline, Unit
 from indexer.grammar.cfamily import prose_of
 from indexer.records import Kind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 # Above this share of bytes inside error nodes a tree is noise: macro-heavy headers parse to 25 % (85 % of .hpp files).
 MAX_ERROR_SHARE = 0.2

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-
-from tree_sitter import Node, Parser
+from typing import TYPE_CHECKING
 
 from indexer.grammar.base import Grammar, Outline, ProseLines, Unit
 from indexer.grammar.cfamily import clean_comment
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 MAX_WHOLE_LINES = 80
 MIN_ALONE_LINES = 8

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-
-from tree_sitter import Node, Parser
+from typing import TYPE_CHECKING
 
 from indexer.grammar.base import Grammar, Outline, ProseLines, Unit, line_at
 from indexer.grammar.cfamily import prose_of
 from indexer.records import Kind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 _PASS = re.compile(r'\b(?:Interface)?Pass\s*<\s*"(?P<argument>[^"]+)"')
 _TEXT_FIELD = re.compile(

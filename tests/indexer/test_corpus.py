@@ -18,7 +18,7 @@ def test_an_alias_is_found_whatever_its_case() -> None:
 
 
 def test_an_unknown_corpus_is_told_with_the_known_ones() -> None:
-    with pytest.raises(BadInput, match="no corpus named cuda-docs; known: .*toolchain"):
+    with pytest.raises(BadInput, match=r"no corpus named cuda-docs; known: .*toolchain"):
         read_manifest("cuda-docs")
 
 
@@ -35,7 +35,7 @@ def test_an_unknown_corpus_is_told_with_the_known_ones() -> None:
         ("build-tools/patches/a.patch", False),
     ],
 )
-def test_globs_leave_out_vendored_and_foreign_files(path: str, taken: bool) -> None:
+def test_globs_leave_out_vendored_and_foreign_files(path: str, *, taken: bool) -> None:
     assert read_manifest("ascendnpu-ir").takes(path) is taken
 
 
@@ -64,5 +64,5 @@ def test_the_commit_of_a_folder_is_the_hash_of_its_files(tmp_path: Path) -> None
 
 
 def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no folder .*nowhere"):
+    with pytest.raises(BadInput, match=r"no folder .*nowhere"):
         FolderTree("notes", "all", tmp_path / "nowhere")

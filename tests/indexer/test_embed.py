@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import wordllama
 
 from indexer.embed import HashEmbedder, SentenceTransformerEmbedder, WordLlamaEmbedder, load_embedder
 from indexer.errors import StoreError
@@ -12,8 +13,6 @@ TEXTS = ["Plan memory for HIVM Ops", "双缓冲 double buffering", "a", "x" * 30
 
 
 def test_wordllama_read_from_its_wheel_gives_what_the_library_gives() -> None:
-    import wordllama
-
     library = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
     assert np.allclose(WordLlamaEmbedder().embed(TEXTS), library.embed(TEXTS, norm=True), atol=1e-6)
 

@@ -19,6 +19,7 @@ from indexer.corpus import TextTree, read_manifest
 from indexer.embed import HashEmbedder
 from indexer.errors import StoreError
 from indexer.store import current_folder, open_generation, writing
+from tests.conftest import sample_job
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,8 +107,6 @@ def test_chroma_follows_an_update(tmp_path: Path) -> None:
 
 
 def test_corpora_not_named_stay_unless_the_build_is_fresh(tmp_path: Path, sample_tree: Path) -> None:
-    from tests.conftest import sample_job
-
     build(tmp_path, cards(2))
     build_index(tmp_path, [sample_job(sample_tree)], HashEmbedder(), lambda *_: None)
     assert [c.name for c in open_generation(tmp_path).manifest.corpora] == ["ascendnpu-ir", "notes"]
