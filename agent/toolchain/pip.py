@@ -34,6 +34,8 @@ KEPT_LINES = 60
 # Making an environment, importing torch for the first time: a minute on a slow disk.
 STEP_SECONDS = 300
 
+# `  Downloading https://…/torch-2.13.0-….whl (190.4 MB)`, ten megabytes and more.
+_LARGE = re.compile(r"Downloading (?:\S*/)?(\S+) \((\d{2,}(?:\.\d+)? [MG]B)\)")
 _DISK = re.compile(r"No space left on device|Disk quota exceeded")
 _NO_WHEEL = re.compile(r"satisfies the requirement (\S+) \(from versions: none\)")
 _NETWORK = re.compile(
@@ -120,11 +122,13 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
 
 
 def _progress(line: str) -> Message | None:
+    """Tell what a person would wait for: the pinned packages, large files, the unpacking."""
     words = line.split()
-    if line.startswith("Collecting "):
+    if line.startswith("Collecting ") and "==" in words[1]:
         return message("toolchain.collecting", name=words[1])
-    if line.strip().startswith("Downloading ") and words[-1].endswith("B)"):
-        return message("toolchain.downloading", name=words[1].rsplit("/", 1)[-1], size=" ".join(words[2:]).strip("()"))
+    large = _LARGE.search(line)
+    if large:
+        return message("toolchain.downloading", name=large[1], size=large[2])
     if line.startswith("Installing collected packages"):
         return message("toolchain.unpacking")
     return None
