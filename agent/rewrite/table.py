@@ -6,11 +6,17 @@ from collections.abc import Callable, Mapping
 
 from agent.records import Structure
 from agent.rewrite.counted_loop import counted_loop
+from agent.rewrite.fewer_bit_ops import fewer_bit_ops
 from agent.rewrite.fixed_stride import fixed_stride
+from agent.rewrite.fused_relu import fused_relu
+from agent.rewrite.merged_bound import merged_bound
+from agent.rewrite.merged_permute import merged_permute
 from agent.rewrite.narrow_compare import narrow_compare
+from agent.rewrite.number_max import number_max
 from agent.rewrite.pad_only_k import pad_only_k
 from agent.rewrite.pick_stride import pick_stride
 from agent.rewrite.plain_accumulation import plain_accumulation
+from agent.rewrite.scan_rows import scan_rows
 from agent.rewrite.share_cores import share_cores
 from agent.rewrite.skip_padding import skip_padding
 from agent.rewrite.split_block import split_block
@@ -22,6 +28,8 @@ from agent.symptoms.base import Rewrite, Subject
 Rule = Callable[[Subject, Structure], Rewrite | None]
 
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
+    "cumsum_last": (scan_rows,),
+    "discrete_mask": (merged_bound,),
     "divmod_index": (tile_index,),
     "dot_acc_init": (plain_accumulation,),
     "dot_mask_k": (pad_only_k,),
@@ -33,10 +41,14 @@ REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "i64_cmp": (narrow_compare,),
     "mask_fill": (skip_padding,),
     "many_programs": (share_cores,),
+    "nan_max": (number_max,),
+    "permute3d": (merged_permute,),
+    "relu_epilogue": (fused_relu,),
     "single_shot": (split_block(4), split_block(2), split_block(8)),
     "static_stride": (transposed_load, pick_stride),
     "ub_overflow": (split_block(4), split_block(8), split_block(16), split_block(32)),
     "while_loop": (counted_loop,),
+    "xor_expand": (fewer_bit_ops,),
 }
 
 
