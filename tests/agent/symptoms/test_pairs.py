@@ -1,0 +1,80 @@
+"""Every pair of our own through the real compilers: found on the slow kernel, not on the fast one, and shown why."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.counterfactual import judge
+from agent.diagnose import subjects_of
+from agent.records import KernelSource, Structure
+from agent.sandbox import SandboxPolicy
+from agent.symptoms.base import Subject, Symptom, Variant
+from agent.symptoms.table import SYMPTOMS
+from agent.toolchain.targets import find_target
+from agent.workbench import Workbench, open_workbench
+
+PAIRS = Path(__file__).parents[2] / "pairs"
+TRUTH = json.loads((PAIRS / "truth.json").read_text(encoding="utf-8"))
+BY_ID = {s.id: s for s in SYMPTOMS}
+# One of each kind of reading; the others are as quick, but there are many.
+QUICK = ("i64_cmp", "gather_scalar", "static_stride", "tail_dim_pad", "dot_acc_init", "nan_max", "many_programs")
+# What no small edit shows: the grid is the host's, and without the cast the operands' types differ.
+OPEN = frozenset({"many_programs", "dot_operand_cast"})
+
+pytestmark = pytest.mark.toolchain
+
+
+def names() -> list[object]:
+    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in TRUTH]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Workbench]:
+    with open_workbench(find_target("ascend910b3"), SandboxPolicy()) as opened:
+        yield opened
+
+
+def subject_of(bench: Workbench, source: KernelSource) -> Subject:
+    return next(iter(subjects_of(bench.lower(source))))
+
+
+def read(name: str, side: str) -> KernelSource:
+    path = PAIRS / f"{name}_{side}.py"
+    return KernelSource(path, path.read_text(encoding="utf-8"))
+
+
+def own_findings(bench: Workbench, name: str, side: str) -> tuple[Subject, Symptom, list[Structure]]:
+    symptom = BY_ID[TRUTH[name]["symptom"]]
+    subject = subject_of(bench, read(name, side))
+    return subject, symptom, symptom.detect(subject)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_slow_kernel_has_the_symptom_on_its_line_by_its_pass(bench: Workbench, name: str) -> None:
+    _, _, found = own_findings(bench, name, "slow")
+    accepted = TRUTH[name]["passes"] or [None]
+    lines = [s.line for s in found if s.pass_argument in accepted]
+    assert lines
+    assert TRUTH[name]["line"] in {*lines, None}
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_fast_kernel_does_not_have_the_symptom(bench: Workbench, name: str) -> None:
+    assert own_findings(bench, name, "fast")[2] == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_smallest_change_removes_the_structure(bench: Workbench, name: str) -> None:
+    subject, symptom, found = own_findings(bench, name, "slow")
+
+    def lower(variant: Variant) -> Subject | None:
+        assert variant.source is not None
+        return subject_of(bench, dataclasses.replace(read(name, "slow"), text=variant.source))
+
+    verdict = judge(subject, found[0], symptom, lower)
+    assert verdict.verdict == ("open" if name in OPEN else "confirmed")
