@@ -10,7 +10,6 @@ from agent.rewrite.fewer_bit_ops import fewer_bit_ops
 from agent.rewrite.fixed_stride import fixed_stride
 from agent.rewrite.fused_relu import fused_relu
 from agent.rewrite.merged_bound import merged_bound
-from agent.rewrite.merged_permute import merged_permute
 from agent.rewrite.narrow_compare import narrow_compare
 from agent.rewrite.number_max import number_max
 from agent.rewrite.pad_only_k import pad_only_k
@@ -42,7 +41,6 @@ REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "mask_fill": (skip_padding,),
     "many_programs": (share_cores,),
     "nan_max": (number_max,),
-    "permute3d": (merged_permute,),
     "relu_epilogue": (fused_relu,),
     "single_shot": (split_block(4), split_block(2), split_block(8)),
     "static_stride": (transposed_load, pick_stride),
