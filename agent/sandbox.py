@@ -264,9 +264,10 @@ def _mounts(policy: SandboxPolicy) -> list[str]:
 def _readable_mounts(folders: Sequence[Path]) -> list[str]:
     """Bind each folder read-only; its parents are made world-readable, for bubblewrap makes them 0700 (0.8.0)."""
     words: list[str] = []
-    made = {Path("/"), Path("/tmp"), *(Path(folder) for folder in _SYSTEM_FOLDERS)}  # noqa: S108 - the private /tmp
+    system = {Path(folder) for folder in _SYSTEM_FOLDERS}
+    made = {Path("/"), Path("/tmp"), *system}  # noqa: S108 - the private /tmp
     for folder in sorted({folder.absolute() for folder in folders}):
-        if any(parent in made for parent in folder.parents if parent in map(Path, _SYSTEM_FOLDERS)):
+        if not system.isdisjoint((folder, *folder.parents)):
             continue
         for parent in reversed(folder.parents):
             if parent not in made:

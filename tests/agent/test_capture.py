@@ -254,17 +254,18 @@ def test_the_same_launch_has_the_same_key_and_an_edit_another(worker):
 
 
 @pytest.mark.toolchain
-def test_modules_beside_the_file_come_along(worker, tmp_path):
-    (tmp_path / "kernels.py").write_text(HEAD)
+@pytest.mark.parametrize("name", ["kernels", "values"])
+def test_modules_beside_the_file_come_along(worker, tmp_path, name):
+    (tmp_path / f"{name}.py").write_text(HEAD)
     (tmp_path / "unrelated.py").write_text("x = 1\n")
     text = (
-        "import torch\nfrom kernels import add_kernel\n"
+        f"import torch\nfrom {name} import add_kernel\n"
         "def make_inputs(seed):\n    return (torch.ones(8),)\n\ndef run(x):\n    add_kernel[(1,)](x, x, 8, BLOCK=8)\n"
     )
     source = KernelSource(tmp_path / "host.py", text)
-    assert list(find_companions(source)) == ["kernels.py"]
+    assert list(find_companions(source)) == [f"{name}.py"]
     (item,) = capture(worker, source, "a3").launches
-    assert item.launch.file == tmp_path / "kernels.py"
+    assert item.launch.file == tmp_path / f"{name}.py"
 
 
 @pytest.mark.toolchain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,17 @@ class Stage:
         )
         self.recorder.mode = self.mode
         torch.manual_seed(int(header.get("seed", 0)))
+        _free_our_names()
 
     def load(self) -> Host:
         """Run the file's top level."""
         return load(self.text, self.path, self.entry)
+
+
+def _free_our_names() -> None:
+    """Forget our own modules' names, all of which are imported: a module beside the user's file may bear one."""
+    for file in Path(__file__).parent.glob("*.py"):
+        sys.modules.pop(file.stem, None)
 
 
 def write_files(header: dict[str, Any], blobs: list[bytes], folder: Path) -> Path:

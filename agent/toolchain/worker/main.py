@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import re
 import resource
 import select
 import shutil
@@ -28,7 +29,6 @@ OUTPUT_LIMIT_BYTES = 64 << 10
 # prctl(2), linux/prctl.h.
 _PR_SET_PDEATHSIG = 1
 _WATCH_SECONDS = 0.05
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def _serve(
         _run_child(header, blobs, folder, answer_write, output_write)
     os.close(answer_write)
     os.close(output_write)
-    watch = _Watch(child, answer_read, output_read, header)
+    watch = _Watch(child, answer_read, output_read, header, alone=alone)
     try:
         verdict = watch.follow()
     finally:
@@ -135,7 +135,8 @@ def _close_all_but(kept: set[int]) -> None:
 class _Watch:
     """Follows one child: its answer, its output (capped), its time and its memory."""
 
-    def __init__(self, child: int, answer: int, output: int, header: dict[str, Any]) -> None:
+    def __init__(self, child: int, answer: int, output: int, header: dict[str, Any], *, alone: bool) -> None:
+        self.alone = alone
         self.child, self.answer, self.output_fd = child, answer, output
         self.deadline = time.monotonic() + float(header["seconds"])
         self.memory_bytes = int(header["memory_bytes"])
@@ -151,7 +152,7 @@ class _Watch:
             left = self.deadline - time.monotonic()
             if left <= 0:
                 return {"status": "timeout"}, []
-            if _tree_bytes(self.child) > self.memory_bytes:
+            if _job_bytes(self.child, alone=self.alone) > self.memory_bytes:
                 return {"status": "memory"}, []
             for fd, _ in poll.poll(min(left, _WATCH_SECONDS) * 1000):
                 if fd == self.output_fd:
@@ -194,23 +195,26 @@ class _Watch:
         return {"status": "crashed", "signal": 0}
 
 
-def _tree_bytes(child: int) -> int:
-    """Return what the job's session added to memory; pages it shares with this process since the fork do not count."""
-    total = 0
-    shared = _resident_bytes(Path("/proc/self/stat").read_text())[1]
+def _job_bytes(child: int, *, alone: bool) -> int:
+    """Return what the job added to memory: its session's, or, in a pid namespace of our own, all processes'.
+
+    What each process has from this one since the fork does not count.
+    """
+    total, inherited = 0, _own_bytes(Path("/proc/self"))
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
+        if not entry.name.isdigit() or int(entry.name) in {1, os.getpid()}:
             continue
-        with contextlib.suppress(OSError, IndexError, ValueError):  # it may have ended meanwhile
-            session, resident = _resident_bytes((entry / "stat").read_text())
-            if session == child:
-                total += max(0, resident - shared)
+        with contextlib.suppress(OSError, IndexError):  # it may have ended meanwhile
+            # Field 6 of stat is the session (proc(5)); the name before it, in parentheses, may hold spaces.
+            if alone or int((entry / "stat").read_text().rpartition(")")[2].split()[3]) == child:
+                total += max(0, _own_bytes(entry) - inherited)
     return total
 
 
-def _resident_bytes(stat: str) -> tuple[int, int]:
-    fields = stat.rpartition(")")[2].split()  # the name may hold spaces; session is field 6, rss field 24 (proc(5))
-    return int(fields[3]), int(fields[21]) * _PAGE_BYTES
+def _own_bytes(process: Path) -> int:
+    """Return the resident memory of a process that no file backs."""
+    held = re.findall(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", (process / "status").read_text(), re.MULTILINE)
+    return sum(int(kib) << 10 for kib in held)
 
 
 def _kill(child: int, *, alone: bool) -> None:

@@ -57,6 +57,7 @@ def test_an_endless_host_is_killed_and_the_worker_goes_on(strict):
     [
         "kept = [bytearray(b'x') * (64 << 20) for _ in range(64)]",
         "x = bytearray(64 << 30)",
+        "import os\nfor _ in range(4): os.fork()\nx = bytearray(b'x') * (60 << 20)\n__import__('time').sleep(60)",
     ],
 )
 def test_too_much_memory_is_told(strict, code):
