@@ -33,6 +33,8 @@ _ARGUMENT = re.compile(r'getArgument\(\)\s*const[^{]*\{\s*return\s*"(?P<argument
 _CREATES = re.compile(r"\b(?P<name>create\w+)\s*\([^;{}]*\)\s*\{")
 _ENTRY = re.compile(r"\b(?:runOnOperation|matchAndRewrite\w*)\s*\(")
 _HYPHENATED = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")
+# A card says which passes make its symptom: `- passes:`, `- Pass：`, perhaps over several lines.
+_CARD_PASSES = re.compile(r"^- (?:passes: |Pass：)[^\n]*(?:\n  [^\n]*)*", re.MULTILINE)
 _OP = re.compile(r"(?<![\w.])[a-z_]+(?:\.[a-z_0-9]+){1,2}(?![\w.])")
 
 
@@ -80,6 +82,9 @@ def _gather(passages: Sequence[Passage]) -> _Passes:
     for p in passages:
         if p.kind == "catalog":
             passes.arguments.add(p.symbol)
+        elif p.kind == "note":  # so that a pass finds its cards where no compiler's catalogue is indexed
+            named = _CARD_PASSES.findall(p.text)
+            passes.arguments.update(m["name"] for text in named for m in _HYPHENATED.finditer(text))
         elif p.kind == "pass_def" and (found := _PASS_RECORD.search(p.text)):
             passes.arguments.add(found["argument"])
             passes.by_record[p.corpus, found["record"].upper()] = found["argument"]
