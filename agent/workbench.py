@@ -58,7 +58,7 @@ class Workbench:
         return self._known[key]
 
     def _lower(self, source: KernelSource, change: Change, keep: Path | None) -> Lowering:
-        captured = capture(self.worker, source, self.target.arch)
+        captured = capture(self.worker, source, self.target.name)
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             folders = [None if keep is None else keep / f"{i:02d}" for i in range(len(captured.launches))]
             launches = tuple(
