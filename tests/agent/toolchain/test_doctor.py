@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from agent.cli.main import run
+from agent.sandbox import why_no_sandbox
 from agent.toolchain.doctor import CHECKS, Surroundings, check_disk, check_index, check_sandbox, check_toolchain
 from agent.toolchain.provision import read_installed
 from indexer.errors import SandboxError, StoreError, ToolchainError
 
 NOWHERE = Surroundings(store=None, embedder=None)
-SCRIPT = Path(sysconfig.get_path("scripts")) / "tritonkb"
 
 
 @pytest.fixture
@@ -48,12 +45,15 @@ def test_disk_space_is_looked_up_where_the_data_will_be(tmp_path: Path) -> None:
     assert check.detail.values["folder"] == tmp_path / "not/yet/there"
 
 
-def test_without_bubblewrap_the_sandbox_is_essential_and_missing(tmp_path: Path) -> None:
-    environment = {**os.environ, "PATH": str(tmp_path), "TRITONKB_HOME": str(tmp_path)}
-    done = subprocess.run([SCRIPT, "doctor", "--json"], env=environment, capture_output=True, text=True, check=False)
-    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
-    assert checks["sandbox"]["ok"] is False
-    assert "apt-get install bubblewrap" in checks["sandbox"]["fix"]
+def test_without_bubblewrap_the_sandbox_is_essential_and_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    why_no_sandbox.cache_clear()
+    check = check_sandbox(NOWHERE)
+    why_no_sandbox.cache_clear()
+    assert (check.ok, check.exit_code) == (False, SandboxError.exit_code)
+    assert "apt-get install bubblewrap" in check.fix
 
 
 def test_the_sandbox_check_names_the_exit_code_that_a_command_would_give() -> None:

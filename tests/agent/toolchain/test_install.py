@@ -112,6 +112,7 @@ def test_a_failed_install_leaves_the_old_environment_and_nothing_else(monkeypatc
     assert list(old.parent.iterdir()) == [old]
 
 
+@pytest.mark.slow
 def test_no_network_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**NO_INDEX, "PIP_RETRIES": "1", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}.items():
         monkeypatch.setenv(name, value)
@@ -120,6 +121,7 @@ def test_no_network_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not private_environment().exists()
 
 
+@pytest.mark.slow
 def test_a_killed_install_leaves_the_old_environment_and_the_next_one_sweeps(tmp_path: Path) -> None:
     old = _old_environment()
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -137,6 +139,7 @@ def test_a_killed_install_leaves_the_old_environment_and_the_next_one_sweeps(tmp
     assert list(old.parent.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_interrupted_install_takes_pip_with_it(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
@@ -154,6 +157,7 @@ def test_an_interrupted_install_takes_pip_with_it(tmp_path: Path) -> None:
     assert list((tmp_path / "home/toolchain/ascend.d").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_two_installs_at_once_wait_for_each_other() -> None:
     private_environment().parent.mkdir(parents=True)
     with FileLock(private_environment().parent / "ascend.lock"):
@@ -164,6 +168,7 @@ def test_two_installs_at_once_wait_for_each_other() -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_exits_3_and_says_what_to_free(tmp_path: Path) -> None:
     if not shutil.which("bwrap"):
         pytest.skip("needs bubblewrap to make a small disk")
