@@ -191,6 +191,7 @@ class Worker:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         process = start_wrapped(wrapped, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         self._running = _Running(process, errors, wrapped, folder)
+        frames.widen(self._running.requests)
         try:
             self._running.hello = frames.read_frame(self._running.answers, time.monotonic() + START_SECONDS)[0]
         except frames.FrameError:

@@ -37,6 +37,7 @@ def main() -> None:
     _die_with_parent()
     job_folder = Path(os.environ.get("TRITONKB_JOB_FOLDER", "/scratch/job"))
     requests, answers = _take_protocol()
+    frames.widen(answers)
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
     frames.write_frame(answers, {"status": "ready", "python": sys.version.split()[0], "versions": jobs.versions()})
     gc.collect()
@@ -79,6 +80,7 @@ def _serve(
     folder.mkdir(parents=True, exist_ok=True)
     answer_read, answer_write = os.pipe()
     output_read, output_write = os.pipe()
+    frames.widen(answer_write)
     start, spent = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     phase.begin()
     child = os.fork()
