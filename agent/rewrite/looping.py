@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
 
 from agent.rewrite.flow import assigned_in
-from agent.rewrite.source import Edit, KernelFile, argument, dotted, walk
+from agent.rewrite.source import Edit, KernelFile, argument, dotted, foreign_modules, walk
+
+_PYTHON = frozenset({"abs", "bool", "float", "int", "len", "max", "min", "print", "range"})
 
 # What stands in the place of a node of the body; None: look inside it.
 Substitute = Callable[[cst.CSTNode], str | None]
@@ -77,6 +79,28 @@ def language_call(node: cst.CSTNode, file: KernelFile) -> str:
         return ""
     owner, _, name = dotted(node.func).rpartition(".")
     return name if owner == file.language else ""
+
+
+def calls_only_known(node: cst.CSTNode, file: KernelFile, forbidden: Collection[str]) -> bool:
+    """Tell whether no function of the file that `node` calls, at any depth, calls one of `forbidden` of the language.
+
+    A function from elsewhere counts as one that does; those of the language, its library and Python do not.
+    """
+    functions = {n.name.value: n for n in walk(file.module) if isinstance(n, cst.FunctionDef)}
+    modules = foreign_modules(file)
+    waiting, seen = [node], set[str]()
+    while waiting:
+        for call in (inner for inner in walk(waiting.pop()) if isinstance(inner, cst.Call)):
+            name = dotted(call.func)
+            if name in seen or name in _PYTHON:
+                continue
+            if isinstance(call.func, cst.Attribute) and name.partition(".")[0] not in modules:
+                continue
+            if name not in functions or any(language_call(n, file) in forbidden for n in walk(functions[name])):
+                return False
+            seen.add(name)
+            waiting.append(functions[name])
+    return True
 
 
 def axis_of(call: cst.CSTNode) -> int | None:

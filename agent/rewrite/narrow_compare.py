@@ -17,8 +17,10 @@ from indexer.messages import message
 INT32_END = 2**31 - 1
 
 
-def narrow_compare(subject: Subject, _structure: Structure) -> Rewrite | None:
-    """Turn every 64-bit comparison of `tl.arange` indices with scalars into an exact 32-bit one.
+def narrow_compare(subject: Subject, structure: Structure) -> Rewrite | None:
+    """Turn the 64-bit comparisons of `tl.arange` indices with scalars into exact 32-bit ones.
+
+    Those at the structure's line, or all where none is there (the line may be the one that widens the index).
 
     `base + lane < bound` becomes `lane < bound - base`, its right side clamped as a scalar to one below and one above
     what the lanes reach: the outcome is the same for every value of the scalars.
@@ -27,7 +29,8 @@ def narrow_compare(subject: Subject, _structure: Structure) -> Rewrite | None:
     if file is None:
         return None
     body = read_body(file, subject.launch)
-    edits = [edit for point in body.points for edit in _narrowed(point, body)]
+    here = [edit for point in body.at_line(structure.line) for edit in _narrowed(point, body)]
+    edits = here or [edit for point in body.points for edit in _narrowed(point, body)]
     source = file.apply(edits) if edits else None
     if source is None:
         return None

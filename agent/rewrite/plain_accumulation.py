@@ -10,10 +10,13 @@ import libcst as cst
 from agent.records import Structure
 from agent.rewrite.evaluate import evaluate
 from agent.rewrite.flow import KernelBody, Loop, Point, assigned_in, read_body, targets
+from agent.rewrite.looping import calls_only_known
 from agent.rewrite.render import NotWritable, write_sum
 from agent.rewrite.source import Edit, argument, names_in, read_kernel, walk
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
+
+_WRITES = frozenset({"store", "atomic_add", "atomic_max", "atomic_min", "atomic_xchg", "atomic_cas"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,8 @@ def _is_only_use(found: Accumulation) -> bool:
         isinstance(node, cst.Call) and (found.point.scope.function(node.func) or "").startswith(("store", "atomic"))
         for node in walk(found.loop)
     )
-    return len(inside) == len(own) and not writes
+    known = calls_only_known(found.loop, found.point.scope.file, _WRITES)
+    return len(inside) == len(own) and not writes and known
 
 
 def _late_edits(found: Accumulation, body: KernelBody) -> list[Edit] | None:

@@ -20,6 +20,7 @@ from agent.rewrite.looping import (
     Wrapping,
     add_parameters,
     axis_of,
+    calls_only_known,
     language_call,
     parameter_names,
     wrap_body,
@@ -56,7 +57,8 @@ def _cores(file: KernelFile, subject: Subject) -> int:
 
 def _uses_first_axis_only(file: KernelFile) -> bool:
     calls = [node for node in walk(file.kernel.body) if language_call(node, file) in {"program_id", "num_programs"}]
-    return bool(calls) and all(axis_of(call) == 0 for call in calls)
+    known = calls_only_known(file.kernel.body, file, {"program_id", "num_programs"})
+    return known and bool(calls) and all(axis_of(call) == 0 for call in calls)
 
 
 def _host_edits(file: KernelFile, cores: int, total: str, launch: Launch) -> list[Edit] | None:

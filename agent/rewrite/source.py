@@ -94,8 +94,13 @@ class KernelFile:
     def append_to_list(self, first: cst.CSTNode, last: cst.CSTNode, *texts: str) -> Edit:
         """Make the edit that adds entries behind `last` of a list, on lines of their own where the others have them."""
         end = self.span(last)[1]
-        between = ", " if self.lines(first)[0] == self.lines(last)[0] else f",\n{self.indent(last)}"
-        return Edit(end, end, "".join(f"{between}{text}" for text in texts))
+        if self.lines(first)[0] == self.lines(last)[0]:
+            return Edit(end, end, "".join(f", {text}" for text in texts))
+        line_end = self.data.find(b"\n", end)
+        between = f"\n{self.indent(last)}"
+        if self.data[end:line_end].lstrip().startswith(b","):  # a comment may follow the comma
+            return Edit(line_end, line_end, "".join(f"{between}{text}," for text in texts))
+        return Edit(end, end, "".join(f",{between}{text}" for text in texts))
 
     def apply(self, edits: Iterable[Edit]) -> str | None:
         """Return the file with all `edits` made; None where two of them overlap or the result does not parse."""
@@ -169,6 +174,22 @@ def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg 
         if given.keyword is None and index == position:
             return given
     return None
+
+
+def foreign_modules(file: KernelFile) -> frozenset[str]:
+    """Return the names that the file imports from anywhere but Triton."""
+    found: set[str] = set()
+    for node in walk(file.module):
+        if not isinstance(node, (cst.Import, cst.ImportFrom)) or isinstance(node.names, cst.ImportStar):
+            continue
+        source = dotted(node.module) if isinstance(node, cst.ImportFrom) and node.module is not None else ""
+        for alias in node.names:
+            path = f"{source}.{dotted(alias.name)}".lstrip(".")
+            if path.partition(".")[0] != "triton":
+                found.add(
+                    dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name).partition(".")[0]
+                )
+    return frozenset(found)
 
 
 def _parse(source: str) -> cst.Module | None:

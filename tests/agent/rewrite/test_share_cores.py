@@ -29,6 +29,9 @@ LOOPED = """def kern(x_ptr, n, B: tl.constexpr, total_programs):
 """
 
 
+STORE = "def kern(x_ptr, n, B: tl.constexpr):\n    tl.store(x_ptr + {}, tl.program_id(0))\n"
+
+
 def test_the_body_loops_over_programs_and_the_host_launches_one_a_core(apply) -> None:
     source = rewritten(apply, KERNEL, "    kern[(rows,)](x, rows, B=256)\n")
     assert source == LOOPED + HOST + "    kern[(min(rows, 40),)](x, rows, B=256, total_programs=rows)\n"
@@ -79,9 +82,12 @@ def test_a_host_that_is_not_understood_stays(apply, host: str) -> None:
         "def kern(x_ptr, n, B: tl.constexpr):\n    if tl.program_id(0) > n:\n        return\n    tl.store(x_ptr, 1)\n",
         "def kern(x_ptr, n, B: tl.constexpr):\n    p = tl.program_id(0) + tl.program_id(1)\n    tl.store(p, 1)\n",
         "def kern(x_ptr, n, B: tl.constexpr):\n    tl.store(x_ptr, 1)\n",
+        f"def at():\n    return tl.program_id(0)\n\n\n{STORE.format('at()')}",
+        STORE.format("unknown()"),
+        STORE.format("torch.unknown()"),
     ],
 )
-def test_a_kernel_that_returns_early_or_has_other_axes_stays(apply, kernel: str) -> None:
+def test_a_kernel_that_returns_early_or_asks_for_its_place_elsewhere_stays(apply, kernel: str) -> None:
     assert rewritten(apply, kernel, "    kern[(rows,)](x, 1, B=256)\n") is None
 
 
