@@ -16,7 +16,7 @@ from agent.records import KernelSource
 from agent.toolchain.client import Worker
 from agent.verify.cheats import find_cheats
 from agent.verify.exam import CannotBuild, Case, Exam
-from agent.verify.judge import Finding, judge
+from agent.verify.judge import Finding, Right, judge
 from agent.verify.linalg import NotBuilt
 from agent.verify.running import Broke, InterpreterRunner, Level, LinalgRunner, Runner
 from agent.workbench import Workbench
@@ -182,7 +182,9 @@ def _judge(runner: Runner, candidate: KernelSource, case: Case, tally: _Tally) -
         if got.limit:
             return "unchecked", (message("verify.candidate_limit", reason=got.note, **place),)
         return "wrong", (message("verify.candidate_broke", reason=got.note, **place),)
-    finding = judge(got, case.baseline, case.reference, case.inputs, injected=case.recipe.kind in {"nan", "inf"})
+    injected = case.recipe.kind in {"nan", "inf"}
+    right = Right(case.baseline, case.reference, case.plain)
+    finding = judge(got, right, case.inputs, injected=injected)
     tally.add(case, finding)
     reasons = tuple(message("verify.in_case", fault=fault, **place) for fault in finding.faults)
     return ("wrong" if reasons else "right"), reasons

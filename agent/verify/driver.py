@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent.verify.cleanup import DEVICE_SYMBOL
 from agent.verify.signature import C_TYPES, DeviceFunction
 
 # Local memory of one program. On-chip memory is 192 KiB to 1 MiB; a kernel that allocates in a loop it cannot hoist
@@ -86,14 +87,14 @@ def write_driver(function: DeviceFunction) -> str:
             f'#define KERNEL_NAME "{function.name}"',
             f"#define ARENA_BYTES {ARENA_BYTES}ul",
             _RUNTIME,
-            f"extern void {function.name}({', '.join([*declared, *['int32_t'] * 6])});",
+            f"extern void {DEVICE_SYMBOL}({', '.join([*declared, *['int32_t'] * 6])});",
             f"void {entry_symbol(function.name)}({', '.join([*wanted, 'int gx', 'int gy', 'int gz'])}) {{",
             "  open_arena();",
             "  for (int z = 0; z < gz; z++)",
             "    for (int y = 0; y < gy; y++)",
             "      for (int x = 0; x < gx; x++) {",
             "        used = 0;",
-            f"        {function.name}({', '.join([*passed, 'gx', 'gy', 'gz', 'x', 'y', 'z'])});",
+            f"        {DEVICE_SYMBOL}({', '.join([*passed, 'gx', 'gy', 'gz', 'x', 'y', 'z'])});",
             "      }",
             "}",
             "",

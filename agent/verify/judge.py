@@ -5,18 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from agent.verify.compare import Comparison, compare
 from agent.verify.running import Inputs, Ran
-from agent.verify.values import (
-    Malformed,
-    TensorView,
-    Values,
-    elements_of,
-    read_view,
-    tensor_nodes,
-    widen,
-)
+from agent.verify.values import Malformed, TensorView, Values, elements_of, read_view, tensor_nodes, widen
 from indexer.messages import Message, message
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What is right for one case: the original's run, the reference's outputs where there are any to believe.
+
+    `plain` is given when noise was put into what the original overwrites: its run without. What the original leaves
+    otherwise then depends on what was there before, is the file's own contract, and is not compared.
+    """
+
+    baseline: Ran
+    reference: Values | None = None
+    plain: Ran | None = None
 
 
 @dataclass(slots=True)
@@ -49,114 +57,122 @@ class Finding:
             )
 
 
-def judge(got: Ran, baseline: Ran, reference: Values | None, inputs: Inputs, *, injected: bool = False) -> Finding:
-    """Compare a candidate's run with the original's; outputs with `reference` where there is one.
+def judge(got: Ran, right: Right, inputs: Inputs, *, injected: bool = False) -> Finding:
+    """Compare a candidate's run with what is right.
 
     `injected` says that NaN or infinity was put into the inputs: then a number may become NaN, which is counted.
     """
-    found = Finding()
+    comparing = _Comparing(got, right, inputs, injected)
     try:
-        _judge_form(found, got, baseline)
-        if not found.faults:
-            _judge_outputs(found, got, baseline, reference, inputs, injected=injected)
-            _judge_changes(found, got, baseline, inputs, injected=injected)
+        comparing.form()
+        if not comparing.found.faults:
+            comparing.outputs()
+            comparing.changes()
     except Malformed as error:
-        found.faults.append(message("verify.malformed_output", problem=error))
-    return found
+        comparing.found.faults.append(message("verify.malformed_output", problem=error))
+    return comparing.found
 
 
-def _judge_form(found: Finding, got: Ran, baseline: Ran) -> None:
-    """Compare all but the numbers: nesting, plain values, shapes, types; and whether a kernel ran."""
-    if got.launches == 0 and baseline.launches:
-        found.faults.append(message("verify.nothing_launched"))
-    # An original that does the same cannot hold it against a candidate.
-    if got.strays and not baseline.strays:
-        found.faults.append(message("verify.out_of_bounds", where=", ".join(got.strays)))
-    if _plain(got.outputs.tree) != _plain(baseline.outputs.tree):
-        found.faults.append(message("verify.other_form"))
-        return
-    for number, (new, old) in enumerate(zip(got.outputs.tensors(), baseline.outputs.tensors(), strict=True)):
-        if (new.shape, new.dtype) != (old.shape, old.dtype):
-            found.faults.append(
-                message(
-                    "verify.other_type",
-                    what=message("verify.output", number=number),
-                    actual=f"{new.dtype}{list(new.shape)}",
-                    expected=f"{old.dtype}{list(old.shape)}",
-                )
-            )
+@dataclass(frozen=True, slots=True)
+class _Comparing:
+    """One comparison under way."""
+
+    got: Ran
+    right: Right
+    inputs: Inputs
+    injected: bool
+    found: Finding = field(default_factory=Finding)
+
+    def form(self) -> None:
+        """Compare all but the numbers: nesting, plain values, shapes, types; and whether a kernel ran, and where."""
+        got, baseline, faults = self.got, self.right.baseline, self.found.faults
+        if got.launches == 0 and baseline.launches:
+            faults.append(message("verify.nothing_launched"))
+        # An original that does the same cannot hold it against a candidate.
+        if got.strays and not baseline.strays:
+            faults.append(message("verify.out_of_bounds", where=", ".join(got.strays)))
+        if _without_tensors(got.outputs.tree) != _without_tensors(baseline.outputs.tree):
+            faults.append(message("verify.other_form"))
+            return
+        for number, (new, old) in enumerate(zip(got.outputs.tensors(), baseline.outputs.tensors(), strict=True)):
+            if (new.shape, new.dtype) != (old.shape, old.dtype):
+                faults.append(_other_type(message("verify.output", number=number), new, old))
+
+    def outputs(self) -> None:
+        """Compare the outputs, with the reference's where there are any."""
+        right = self.right
+        expected = right.baseline.outputs if right.reference is None else right.reference
+        plain = None if right.plain is None else right.plain.outputs
+        for number, (view, wanted) in enumerate(zip(self.got.outputs.tensors(), expected.tensors(), strict=True)):
+            free = None if plain is None else (plain.tensors()[number], plain)
+            what = message("verify.output", number=number)
+            self._compare(what, (view, self.got.outputs), (wanted, expected), free)
+
+    def changes(self) -> None:
+        """Compare the inputs that were changed in place; those that are outputs too were compared as outputs."""
+        given, baseline = self.inputs.given, self.right.baseline
+        views, nodes = given.tensors(), tensor_nodes(given.tree)
+        returned = {node["blob"] for node in tensor_nodes(self.got.outputs.tree)}
+        for number in sorted({*self.got.changed, *baseline.changed}):
+            new = self.got.changed.get(number)
+            if number not in baseline.changed:
+                if new is not None and _differs(new, Values(nodes[number], given.blobs)):
+                    self.found.faults.append(message("verify.input_changed", number=number))
+            elif new is None or read_view(new.tree).storage not in returned:
+                actual = (views[number], given) if new is None else _only(new)
+                plain = None if self.right.plain is None else self.right.plain.changed.get(number)
+                expected = _only(baseline.changed[number])
+                what = message("verify.input", number=number)
+                self._compare(what, actual, expected, None if plain is None else _only(plain))
+
+    def _compare(self, what: Message, actual: _Tensor, expected: _Tensor, plain: _Tensor | None) -> None:
+        """Compare two tensors; where `plain` differs from what is expected, anything is right."""
+        view, wanted = actual[0], expected[0]
+        if view.elements != wanted.elements:
+            self.found.faults.append(_other_type(what, view, wanted))
+            return
+        new, old = _read(actual), _read(expected).reshape(view.shape)
+        if plain is not None and plain[0].elements == view.elements:
+            settled = _same(_read(plain).reshape(view.shape), old)
+            new = np.where(settled, new, old)
+        length = max((v.elements for v in self.inputs.given.tensors()), default=1) / max(1, view.elements)
+        compared = compare(new, old, view.dtype, sum_length=length, spread_allowed=self.injected)
+        self.found.note(compared, view.dtype, what)
 
 
-def _plain(tree: Any) -> Any:
-    """Return a tree with its tensors left out."""
+_Tensor = tuple[TensorView, Values]
+
+
+def _only(values: Values) -> _Tensor:
+    """Return the tensor of a value that is one tensor."""
+    return read_view(values.tree), values
+
+
+def _read(tensor: _Tensor) -> npt.NDArray[Any]:
+    view, values = tensor
+    return widen(elements_of(view, values.blobs[view.storage]), view.dtype)
+
+
+def _same(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.asarray((first == second) | ((first != first) & (second != second)))  # noqa: PLR0124 - NaN is not itself
+
+
+def _differs(new: Values, old: Values) -> bool:
+    first, second = (elements_of(v, values.blobs[v.storage]) for values in (new, old) for v in values.tensors())
+    return first.tobytes() != second.tobytes()
+
+
+def _other_type(what: Message, new: TensorView, old: TensorView) -> Message:
+    actual, expected = (f"{view.dtype}{list(view.shape)}" for view in (new, old))
+    return message("verify.other_type", what=what, actual=actual, expected=expected)
+
+
+def _without_tensors(tree: Any) -> Any:
+    """Return a tree with its tensors left out; lists and tuples count as the same."""
     if not isinstance(tree, dict):
         return tree
     if tree.get("kind") == "tensor":
         return "tensor"
     if tree.get("kind") == "dict":
-        return {"kind": "dict", "items": [(item[0], _plain(item[1])) for item in tree["items"]]}
-    # Hosts return lists and tuples alike.
-    return [_plain(item) for item in tree["items"]] if "items" in tree else tree
-
-
-def _judge_outputs(
-    found: Finding, got: Ran, baseline: Ran, reference: Values | None, inputs: Inputs, *, injected: bool
-) -> None:
-    expected = baseline.outputs if reference is None else reference
-    for number, (view, wanted) in enumerate(zip(got.outputs.tensors(), expected.tensors(), strict=True)):
-        _compare_views(
-            found,
-            message("verify.output", number=number),
-            (view, got.outputs),
-            (wanted, expected),
-            inputs,
-            injected=injected,
-        )
-
-
-def _judge_changes(found: Finding, got: Ran, baseline: Ran, inputs: Inputs, *, injected: bool) -> None:
-    """Compare the inputs that were changed in place; those that are outputs too were compared as outputs."""
-    given = inputs.given
-    views = given.tensors()
-    returned = {node["blob"] for node in tensor_nodes(got.outputs.tree)}
-    for number in sorted({*got.changed, *baseline.changed}):
-        new = got.changed.get(number)
-        if number not in baseline.changed:
-            if _differs(new, Values(tensor_nodes(given.tree)[number], given.blobs)):
-                found.faults.append(message("verify.input_changed", number=number))
-            continue
-        if new is not None and read_view(new.tree).storage in returned:
-            continue
-        old = baseline.changed[number]
-        actual = (views[number], given) if new is None else (read_view(new.tree), new)
-        _compare_views(
-            found, message("verify.input", number=number), actual, (read_view(old.tree), old), inputs, injected=injected
-        )
-
-
-def _differs(new: Values | None, old: Values) -> bool:
-    if new is None:
-        return False
-    (first, second) = (elements_of(v, values.blobs[v.storage]) for values in (new, old) for v in values.tensors())
-    return first.tobytes() != second.tobytes()
-
-
-def _compare_views(
-    found: Finding,
-    what: Message,
-    actual: tuple[TensorView, Values],
-    expected: tuple[TensorView, Values],
-    inputs: Inputs,
-    *,
-    injected: bool,
-) -> None:
-    (view, got), (wanted, right) = actual, expected
-    if view.elements != wanted.elements:
-        found.faults.append(
-            message("verify.other_type", what=what, actual=list(view.shape), expected=list(wanted.shape))
-        )
-        return
-    new = widen(elements_of(view, got.blobs[view.storage]), view.dtype)
-    old = widen(elements_of(wanted, right.blobs[wanted.storage]), wanted.dtype).reshape(view.shape)
-    length = max((v.elements for v in inputs.given.tensors()), default=1) / max(1, view.elements)
-    found.note(compare(new, old, view.dtype, sum_length=length, spread_allowed=injected), view.dtype, what)
+        return {"kind": "dict", "items": [(item[0], _without_tensors(item[1])) for item in tree["items"]]}
+    return [_without_tensors(item) for item in tree["items"]] if "items" in tree else tree

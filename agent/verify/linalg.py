@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +16,9 @@ from importlib import resources
 from pathlib import Path
 
 from agent.records import Launch
+from agent.verify.cleanup import clean
 from agent.verify.driver import entry_symbol, write_driver
-from agent.verify.externals import UnknownExternal, define_externals
+from agent.verify.externals import UnknownExternal
 from agent.verify.llvm import Llvm, ToolFailed, find_llvm, missing_tools, run_tool
 from agent.verify.signature import DeviceArgument, DeviceFunction, Unreadable, read_function
 from indexer.messages import Message, message
@@ -58,8 +58,6 @@ _LOWERING = (
 )
 # No -ffast-math: results are compared, so every operation keeps its IEEE meaning.
 _CLANG_FLAGS = ("-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off")
-# A hint for a later pass of an unregistered dialect whose pretty form LLVM cannot parse; it computes nothing.
-_HINT = re.compile(r"^\s*annotation\.mark .*$", re.MULTILINE)
 # How the IR spells Triton's scalar types; those not named here are spelt the same. A sign is no part of an IR type.
 _IR_TYPES = {"u1": "i1", "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64"} | {
     "fp16": "f16",
@@ -96,7 +94,7 @@ def build_library(linalg_text: str, launch: Launch, out: Path) -> Library | NotB
     if not _fits(function, launch.signature):
         return NotBuilt(message("verify.other_signature", kernel=launch.kernel))
     try:
-        source = define_externals(_HINT.sub("", linalg_text))
+        source = clean(linalg_text, function)
     except UnknownExternal as error:
         return NotBuilt(message("verify.unknown_external", kernel=launch.kernel, symbol=error.name))
     driver = write_driver(function)

@@ -31,9 +31,14 @@ class KernelModule:
     tree: ast.Module
 
     @cached_property
+    def is_script(self) -> bool:
+        """Tell whether the file makes no inputs for its host: then its top level is the host."""
+        return not {"make_inputs", "get_inputs"} & set(_defined(self.tree))
+
+    @cached_property
     def body(self) -> list[ast.stmt]:
         """Return the module's statements; a main block counts only in a script, which is run as one."""
-        if not {"make_inputs", "get_inputs"} & set(_defined(self.tree)):
+        if self.is_script:
             return self.tree.body
         return [s for s in self.tree.body if not (isinstance(s, ast.If) and "__main__" in ast.unparse(s.test))]
 

@@ -36,7 +36,7 @@ def see_cached_answer(module: KernelModule) -> Iterator[Fact]:
                 yield Fact(ast.unparse(default), default.lineno)
         for node in inside(function):
             yield from _outliving(module, function, node)
-    for statement in module.host:
+    for statement in module.host if not module.is_script else ():
         if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield from (f for node in ast.walk(statement) for f in _made_at_import(module, node))
 

@@ -11,6 +11,8 @@ from agent.verify.values import TensorView, Values, elements_of
 
 # Sizes below are structure (a rank, a pair, a flag) rather than extents.
 _LEAST_EXTENT = 8
+# Large enough that a kernel has several programs and a tail, small enough to run in a moment.
+_FIRST_ELEMENTS = 1 << 18
 # Elements made NaN or infinite: a share that leaves most of every row as it was, within bounds.
 _INJECTED_SHARE = 0.01
 _INJECTED_MOST = 16
@@ -27,6 +29,25 @@ def odd_shape_line(text: str) -> str | None:
     smallest = min(shapes, key=_volume)
     odd = _made_odd(smallest)
     return None if odd == smallest else f"\n\nSHAPES = [*SHAPES, {odd!r}]\n"
+
+
+def count_shapes(text: str) -> int:
+    """Return how many shapes the file lists literally; 1 where it lists none."""
+    return len(_literal_shapes(text)) or 1
+
+
+def order_shapes(text: str, count: int) -> list[int]:
+    """Return the numbers of the file's shapes in the order to run them: a middling one, then the small ones first.
+
+    The first is the largest of at most `_FIRST_ELEMENTS` (where SHAPES is no literal: its first).
+    """
+    volumes = [_volume(entry) for entry in _literal_shapes(text)]
+    if len(volumes) != count:
+        return list(range(max(1, count)))
+    rising = sorted(range(count), key=volumes.__getitem__)
+    small = [number for number in rising if volumes[number] <= _FIRST_ELEMENTS]
+    first = small[-1] if small else rising[0]
+    return [first, *(number for number in rising if number != first)]
 
 
 def _literal_shapes(text: str) -> list[Any]:

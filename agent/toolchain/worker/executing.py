@@ -22,6 +22,9 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 def make_inputs(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[dict[str, Any], list[bytes]]:
     """Make a file's inputs for a seed and a shape; the initial inputs of a model come along."""
     stage = Stage(header, blobs, folder, poison=False, limited=False)
+    form = forms.tell_form(stage.text, stage.entry)
+    if form == forms.BARE or (form == forms.SCRIPT and not stage.entry.function):
+        raise Rejection("no_inputs")  # running a script would launch its kernels
     with stage.mode:
         host = stage.load()
         initial = forms.initial_inputs(host)

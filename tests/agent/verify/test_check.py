@@ -100,7 +100,7 @@ def fault_keys(checks: Checks) -> set[str]:
 def test_another_block_size_is_right_on_every_shape_seed_and_odd_size(verifier):
     checks = check(verifier, ("256", "512"))
     assert (checks.verdict, checks.level) == ("right", "linalg_cpu")
-    assert checks.shapes == ("64x32", "1000x7", "63x31")
+    assert checks.shapes == ("1000x7", "64x32", "63x31")
     assert checks.seeds == (0, 1, 2)
     assert checks.cases == 2 * 3 + 1 + 2  # shapes and seeds, the odd size, NaN and infinity
     assert checks.max_error == 0
@@ -162,6 +162,21 @@ def test_a_cheat_is_not_run(verifier):
 def test_an_original_that_raises_leaves_nothing_to_compare_with(verifier):
     checks = check(verifier, ("256", "512"), text=RETURNS.replace("    return out\n", "    raise ValueError(n)\n"))
     assert (checks.verdict, fault_keys(checks)) == ("unchecked", {"verify.original_broke"})
+
+
+def test_a_script_is_compared_by_the_tensors_it_gave_to_its_kernels(verifier):
+    script = HEAD.partition("def make_inputs")[0] + "x = torch.randn(1000)\nout = torch.empty_like(x)\n"
+    script += "scale[(4,)](x, out, 1000, BLOCK=256)\n"
+    right = check(verifier, ("(4,)", "(2,)"), ("256", "512"), text=script)
+    assert (right.verdict, right.cases) == ("right", 3)
+    assert check(verifier, ("x * 2", "x * 3"), text=script).verdict == "wrong"
+
+
+def test_without_a_launch_or_a_result_nothing_counts_as_checked(verifier):
+    silent = RETURNS.replace("    return out\n", "    return None\n")
+    assert fault_keys(check(verifier, ("256", "512"), text=silent)) == {"verify.original_leaves_nothing"}
+    idle = HEAD.partition("SHAPES")[0] + "x = 1\n"
+    assert check(verifier, ("x = 1", "x = 2"), text=idle).verdict == "unchecked"
 
 
 def test_an_original_that_disagrees_with_its_reference_is_compared_with_itself(verifier):

@@ -254,6 +254,59 @@ def _run_along(tmp_path: Path, symbol: str, axis: int, flag: str) -> np.ndarray:
     return result
 
 
+@pytest.mark.parametrize(("mode", "compare", "wrong_start"), [("min", "slt", 127), ("max", "sgt", -128)])
+def test_an_integer_argmin_or_argmax_starts_from_its_own_types_bound(tmp_path, mode, compare, wrong_start):
+    body = f"""
+        %value = arith.constant {wrong_start} : i32
+        %minus = arith.constant -1 : i32
+        %in = memref.reinterpret_cast %a to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<?xi32> to memref<2x4xi32, strided<[4, 1]>>
+        %out = memref.reinterpret_cast %b to offset: [0], sizes: [2], strides: [1] : memref<?xi32> to memref<2xi32, strided<[1]>>
+        %alloc = memref.alloc() : memref<2x4xi32>
+        memref.copy %in, %alloc : memref<2x4xi32, strided<[4, 1]>> to memref<2x4xi32>
+        %t = bufferization.to_tensor %alloc restrict writable : memref<2x4xi32>
+        %none = tensor.empty() : tensor<2x4xi32>
+        %at = linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}} outs(%none : tensor<2x4xi32>) {{
+        ^bb0(%o: i32):
+          %i = linalg.index 1 : index
+          %j = arith.index_cast %i : index to i32
+          linalg.yield %j : i32
+        }} -> tensor<2x4xi32>
+        %empty = tensor.empty() : tensor<2xi32>
+        %first = linalg.fill ins(%value : i32) outs(%empty : tensor<2xi32>) -> tensor<2xi32>
+        %second = linalg.fill ins(%minus : i32) outs(%empty : tensor<2xi32>) -> tensor<2xi32>
+        %r:2 = linalg.reduce ins(%t, %at : tensor<2x4xi32>, tensor<2x4xi32>) outs(%first, %second : tensor<2xi32>, tensor<2xi32>) dimensions = [1]  {{reduce_mode = "{mode}_with_index", tie_break_left = "true"}}
+          (%v: i32, %n: i32, %kept: i32, %place: i32) {{
+            %better = arith.cmpi {compare}, %v, %kept : i32
+            %new = arith.select %better, %v, %kept : i32
+            %where = arith.select %better, %n, %place : i32
+            linalg.yield %new, %where : i32, i32
+          }}
+        bufferization.materialize_in_destination %r#1 in writable %out : (tensor<2xi32>, memref<2xi32, strided<[1]>>) -> ()
+    """
+    library = build(module("%a: memref<?xi32>, %b: memref<?xi32>", body), tmp_path, a="*i32", b="*i32")
+    far = np.array([[900, 700, 800, 999], [500, 600, 400, 300]], np.int32)
+    result = np.zeros(2, np.int32)
+    call(library, far if mode == "min" else -far, result)
+    assert result.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("name", ["double", "exp"])
+def test_a_kernel_may_have_the_name_of_anything_in_c(tmp_path, name):
+    body = (
+        "%c0 = arith.constant 0 : index\n"
+        + block("%a", "f32", 1)
+        + """
+        %v = memref.load %view[%c0] : memref<1xf32, strided<[1], offset: ?>>
+        %e = math.exp %v : f32
+        memref.store %e, %view[%c0] : memref<1xf32, strided<[1], offset: ?>>
+    """
+    )
+    library = build(module("%a: memref<?xf32>", body).replace("@kern(", f"@{name}("), tmp_path, a="*fp32")
+    value = np.zeros(1, np.float32)
+    call(library, value)
+    assert (library.symbol, value[0]) == (f"run_{name}", 1)
+
+
 def test_local_memory_that_is_read_before_it_is_written_is_nan(tmp_path):
     result = apply_unary(tmp_path, "%r = tensor.empty() : tensor<4xf32>", np.ones(4, np.float32))
     assert np.isnan(result).all()

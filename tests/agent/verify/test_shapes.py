@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pytest
 
-from agent.verify.shapes import odd_shape_line, with_injected, with_noise
+from agent.verify.shapes import count_shapes, odd_shape_line, order_shapes, with_injected, with_noise
 from agent.verify.values import Values, elements_of, widen
 
 from .test_values import node
@@ -31,6 +31,14 @@ def test_without_literal_even_sizes_there_is_no_odd_one(text):
 def test_the_text_stays_valid_and_ends_with_one_more_shape():
     text = '"""doc"""\nSHAPES = [(8, 8)]'
     assert len(ast.parse(text + odd_shape_line(text)).body) == 3
+
+
+def test_a_middling_shape_runs_first_then_the_others_from_small_to_large():
+    text = "SHAPES = [(8192, 500), (64, 1024), (37, 781), (1, 5)]"
+    assert order_shapes(text, 4) == [1, 3, 2, 0]
+    assert order_shapes("SHAPES = [1 << 20, 1 << 30]", 2) == [0, 1]
+    assert order_shapes("SHAPES = make()", 3) == [0, 1, 2]
+    assert (count_shapes(text), count_shapes("x = 1")) == (4, 1)
 
 
 def one_tensor(array: np.ndarray, **changes: object) -> Values:
