@@ -65,13 +65,13 @@ def read_source(path: Path, entry: Entry) -> KernelSource:
     return KernelSource(path, text, entry)
 
 
-def _open(site: Site) -> AbstractContextManager[Workbench]:
-    return open_workbench(find_target(site.target), site.policy)
+def _open(site: Site, *, every_pass: bool = False) -> AbstractContextManager[Workbench]:
+    return open_workbench(find_target(site.target), site.policy, every_pass=every_pass)
 
 
 def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> CompileDoc:
     """Lower every launch of `source`; with `out`, keep each stage's IR there, a folder a launch."""
-    with _open(site) as bench:
+    with _open(site, every_pass=True) as bench:
         lowering = bench.lower(source, keep=out)
     docs = [compile_doc(item, _share(item), site.lang) for item in lowering.launches]
     return docs[lowering.costliest].model_copy(update={"launches": docs})

@@ -34,13 +34,19 @@ AS_IS = Change()
 
 
 class Workbench:
-    """Lowers sources for one target with one warm worker; the same source under the same change is lowered once."""
+    """Lowers sources for one target with one warm worker; the same source under the same change is lowered once.
 
-    def __init__(self, worker: Worker, install: AscendInstall, target: Target, scratch: Path) -> None:
+    With `every_pass` the stages also name the passes that changed nothing, which costs more time.
+    """
+
+    def __init__(
+        self, worker: Worker, install: AscendInstall, target: Target, scratch: Path, *, every_pass: bool = False
+    ) -> None:
         self.worker = worker
         self.install = install
         self.target = target
         self.scratch = scratch
+        self.every_pass = every_pass
         self._known: dict[tuple[object, ...], Lowering] = {}
 
     def lower(
@@ -78,6 +84,7 @@ class Workbench:
             captured.printed_file,
             out or self._folder(),
             flags=change.flags,
+            every_pass=self.every_pass,
         )
         if made.hivm is None or made.status == "rejected":
             return Lowered(launch, made, (), None)
@@ -116,11 +123,11 @@ def host_cost(launches: tuple[Lowered, ...]) -> Cost | None:
 
 
 @contextmanager
-def open_workbench(target: Target, policy: SandboxPolicy) -> Iterator[Workbench]:
+def open_workbench(target: Target, policy: SandboxPolicy, *, every_pass: bool = False) -> Iterator[Workbench]:
     """Start a worker and a scratch folder for one command; both are gone afterwards."""
     install = find_ascend()
     with tempfile.TemporaryDirectory(prefix="tritonkb-") as scratch, Worker(install, policy) as worker:
-        yield Workbench(worker, install, target, Path(scratch))
+        yield Workbench(worker, install, target, Path(scratch), every_pass=every_pass)
 
 
 Lower = Callable[[KernelSource, Change], Lowering]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class _Job:
     printed_file: str
     options: Mapping[str, object]
     flags: tuple[str, ...]
+    every_pass: bool
     seconds: float
     work: Path
     env: Mapping[str, str]
@@ -87,9 +89,12 @@ def compile_ttir(  # noqa: PLR0913 - one call takes what a launch, a target and 
     *,
     options: Mapping[str, object] | None = None,
     flags: tuple[str, ...] = (),
+    every_pass: bool = True,
     seconds: float = 120,
 ) -> Compilation:
-    """Lower `ttir` for `target` and return every stage, the plan of its memories and what the compilers said.
+    """Lower `ttir` for `target` and return its stages, the plan of its memories and what the compilers said.
+
+    Without `every_pass` the stages on A2/A3 are those that changed something: naming the others costs a second run.
 
     `printed_file` is the user's file as the locations in `ttir` name it. `options` are launch options over those of
     `launch`, `flags` go to bishengir-compile as they are. IR files and dumps stay in `out`; without it only the IR
@@ -105,7 +110,7 @@ def compile_ttir(  # noqa: PLR0913 - one call takes what a launch, a target and 
         raise BadInput("compile.simt_only", kernel=launch.kernel)
     with work_folder(out) as work:
         env = write_stub(work / "stub")
-        job = _Job(install, launch, target, printed_file, chosen, flags, seconds, work, env, started)
+        job = _Job(install, launch, target, printed_file, chosen, flags, every_pass, seconds, work, env, started)
         (work / "kernel.ttir").write_text(ttir, encoding="utf-8")
         parts = [_adapt(job)]
         if not parts[0].failure:
@@ -160,9 +165,9 @@ def _lower(job: _Job) -> Collected:
     else:
         names = job.work / "pass-names"
         listing = [*command, *NAMES_ONLY, f"--mlir-print-ir-tree-dir={names}", "-o", "kernel.o"]
-        with job.program(listing, "listing") as lister:
+        with job.program(listing, "listing") if job.every_pass else nullcontext() as lister:
             outcome = job.run([*main, "--enable-memory-display"], "bishengir")
-            listed = lister.finish(job.left)
+            listed = lister.finish(job.left) if lister is not None else None
         same = (
             isinstance(listed, Finished) and isinstance(outcome, Finished) and listed.returncode == outcome.returncode
         )
