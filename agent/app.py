@@ -114,18 +114,20 @@ def _blame_line(site: Site, source: KernelSource, item: Lowered, number: int) ->
             BlameOpDoc(name=b.op, count=b.count, pass_argument=b.pass_argument, replaced=list(b.replaced))
             for b in blames
         ],
-        evidence=_line_evidence(site.library, blames, find_target(site.target).arch),
+        evidence=_line_evidence(site, blames, find_target(site.target).arch),
     )  # fmt: skip
 
 
-def _line_evidence(library: Library | None, blames: list[Blame], arch: str) -> list[EvidenceDoc]:
-    if library is None:
+def _line_evidence(site: Site, blames: list[Blame], arch: str) -> list[EvidenceDoc]:
+    if site.library is None:
         return []
     passes = tuple(dict.fromkeys(b.pass_argument for b in blames if b.pass_argument))
     ops = tuple(b.op for b in blames)
-    wide = evidence_for(library.index, passes, ops, "", 2 * EVIDENCE_PER_LINE, corpora_of(arch))
+    wide = evidence_for(
+        site.library.index, passes, ops, "", 2 * EVIDENCE_PER_LINE, corpora=corpora_of(arch), lang=site.lang
+    )
     hits = [h for h in wide if not is_foreign(h.passage, arch)][:EVIDENCE_PER_LINE]
-    titles = library.titles(h.passage.id for h in hits)
+    titles = site.library.titles(h.passage.id for h in hits)
     return [EvidenceDoc(passage=h.passage.id, why=list(h.why), title=titles[h.passage.id]) for h in hits]
 
 
@@ -133,7 +135,7 @@ def diagnose_kernel(site: Site, source: KernelSource, max_rung: Rung) -> Diagnos
     """Climb the ladder over `source`."""
     index = site.library.index if site.library is not None else None
     with _open(site) as bench:
-        found = diagnose(bench, source, index, max_rung)
+        found = diagnose(bench, source, index, site.lang, max_rung)
     return _diagnose_doc(found, site)
 
 

@@ -13,7 +13,7 @@ from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.table import SYMPTOMS
 from agent.workbench import Change, Workbench
 from indexer.errors import BadInput
-from indexer.messages import Message, message
+from indexer.messages import Lang, Message, message
 from indexer.records import Passage
 from retriever.attribution import evidence_for
 from retriever.search import Index
@@ -46,19 +46,25 @@ class _Seen:
     structure: Structure
 
 
-def diagnose(bench: Workbench, source: KernelSource, index: Index | None, max_rung: Rung = "source") -> Diagnosis:
-    """Diagnose `source`; without an index the findings carry no evidence, and the source rung says so."""
+def diagnose(
+    bench: Workbench, source: KernelSource, index: Index | None, lang: Lang, max_rung: Rung = "source"
+) -> Diagnosis:
+    """Diagnose `source`; without an index the findings carry no evidence, and the source rung says so.
+
+    Evidence that exists in both languages is cited in `lang`.
+    """
     lowering = bench.lower(source)
-    return _Climb(bench, lowering, index).climb(max_rung)
+    return _Climb(bench, lowering, index, lang).climb(max_rung)
 
 
 class _Climb:
     """One climb of the ladder over one lowering."""
 
-    def __init__(self, bench: Workbench, lowering: Lowering, index: Index | None) -> None:
+    def __init__(self, bench: Workbench, lowering: Lowering, index: Index | None, lang: Lang) -> None:
         self.bench = bench
         self.lowering = lowering
         self.index = index
+        self.lang: Lang = lang
         self.findings: list[Finding] = []
         self.steps: list[Step] = []
         self.subjects = tuple(subjects_of(lowering))
@@ -160,9 +166,11 @@ class _Climb:
         made_by = finding.structure.pass_argument
         passes = tuple(dict.fromkeys(((made_by,) if made_by else ()) + symptom.passes))
         assert self.index is not None  # noqa: S101 - _source checked it
-        words = f"{symptom.id} {symptom.query}"
         corpora = corpora_of(self.bench.target.arch)
-        wide = evidence_for(self.index, passes, finding.structure.ops, words, 2 * EVIDENCE_PER_FINDING, corpora)
+        wide = evidence_for(
+            self.index, passes, finding.structure.ops, symptom.query, 2 * EVIDENCE_PER_FINDING,
+            symptom=symptom.id, corpora=corpora, lang=self.lang,
+        )  # fmt: skip
         hits = [h for h in wide if not is_foreign(h.passage, self.bench.target.arch)][:EVIDENCE_PER_FINDING]
         cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
         return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))

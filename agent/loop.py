@@ -97,7 +97,7 @@ class Optimizer:
         """Optimise `source`; a resumed run goes on after its last whole round."""
         started = time.monotonic()
         state = self._resumed(source) if resume else self._begun(source, goal)
-        first = diagnose(self.bench, source, self._index)
+        first = diagnose(self.bench, source, self._index, self.lang)
         stopped = self._rounds(state, source, first.lowering, goal)
         result = self._result(state, first, stopped, time.monotonic() - started)
         self.journal.finish(result)
@@ -135,7 +135,7 @@ class Optimizer:
     def _round(self, state: _State, original: KernelSource) -> bool:
         """Run one round; return False when no rewrite is left to try."""
         started = time.monotonic()
-        diagnosis = diagnose(self.bench, state.source, self._index)
+        diagnosis = diagnose(self.bench, state.source, self._index, self.lang)
         proposal = next(self._proposals(state, diagnosis), None)
         if proposal is None:
             return False
