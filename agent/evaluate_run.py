@@ -24,6 +24,6 @@ def open_diagnoser(policy: SandboxPolicy, index: Index | None) -> Iterator[Calla
         def findings(file: Path, target: str) -> Sequence[Finding]:
             if target not in benches:
                 benches[target] = stack.enter_context(open_workbench(find_target(target), policy))
-            return diagnose(benches[target], read_source(file, Entry()), index).findings
+            return diagnose(benches[target], read_source(file, Entry()), index, "en").findings
 
         yield findings
