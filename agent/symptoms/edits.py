@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.records import Launch, Structure
@@ -104,7 +104,7 @@ class Code:
             _collect(root, visit, edits, seen)
         return self.replace(edits)
 
-    def replace(self, edits: list[tuple[ast.expr, str]]) -> Edit | None:
+    def replace(self, edits: Sequence[tuple[ast.expr, str]]) -> Edit | None:
         """Replace expressions by texts."""
         if not edits:
             return None
@@ -130,6 +130,15 @@ class Code:
         moved = [b"    " + text if text.strip() else text for text in self._lines[first:last]]
         lines = [*self._lines[:first], indent + header.encode() + b"\n", *moved, *self._lines[last:]]
         return Edit(b"".join(lines).decode(), "", header)
+
+    def hoist(self, statement: ast.stmt, loop: ast.stmt) -> Edit:
+        """Move a simple statement in front of a loop around it."""
+        first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
+        text = b"".join(self._lines[first:last]).strip()
+        moved = b" " * loop.col_offset + text + b"\n"
+        start = loop.lineno - 1
+        lines = [*self._lines[:start], moved, *self._lines[start:first], *self._lines[last:]]
+        return Edit(b"".join(lines).decode(), text.decode(), text.decode())
 
     def replace_header(self, node: ast.stmt, header: str) -> Edit:
         """Replace the header line of a compound statement, up to its body."""

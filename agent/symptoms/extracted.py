@@ -38,6 +38,12 @@ class Split:
         return list(self.flow.slice_back(self.extract, 0)) if self.extract is not None else []
 
     @property
+    def is_single(self) -> bool:
+        """Tell whether each access moves one element, and not a row of them."""
+        value = self.access.results[0] if self.access.results else self.access.operands[1]
+        return not value.type.startswith("tensor<")
+
+    @property
     def is_indirect(self) -> bool:
         """Tell whether the offsets come from memory."""
         return any(isinstance(p, IrOp) and p.name == "tt.load" for p in self.offsets())

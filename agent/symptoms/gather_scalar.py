@@ -11,7 +11,7 @@ from agent.symptoms.extracted import UNSTRUCTURE, Split, split_structures
 
 
 def _belongs(split: Split) -> bool:
-    return split.is_load and split.is_indirect and not split.has_ranged_part
+    return split.is_load and split.is_indirect and not split.has_ranged_part and split.is_single
 
 
 def _detect(subject: Subject) -> list[Structure]:

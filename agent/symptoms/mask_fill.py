@@ -83,7 +83,7 @@ def unmasked_load(_code: Code, node: ast.expr) -> ast.expr | None:
     """Return a masked load without its mask and pad value."""
     if not isinstance(node, ast.Call) or not is_call(node, "load"):
         return None
-    new = without(node, "mask", "other")
+    new = without(node, "mask", "other", "boundary_check", "padding_option")
     new.args = new.args[:1]
     return new if len(new.args) + len(new.keywords) < len(node.args) + len(node.keywords) else None
 

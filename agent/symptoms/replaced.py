@@ -19,6 +19,7 @@ class Replacement:
     op: IrOp
     made: tuple[IrOp, ...]
     snapshot: Snapshot
+    before: Snapshot
 
 
 def replacements(subject: Subject, pass_argument: str, was: Callable[[IrOp], bool]) -> Iterator[Replacement]:
@@ -29,10 +30,11 @@ def replacements(subject: Subject, pass_argument: str, was: Callable[[IrOp], boo
             for function in device_functions(after):
                 old = known.get(function.symbol)
                 if old is not None and old is not function:
-                    yield from _removed(old, function, after, was)
+                    for op, made in _removed(old, function, was):
+                        yield Replacement(op, made, after, before)
 
 
-def _removed(old: IrOp, new: IrOp, after: Snapshot, was: Callable[[IrOp], bool]) -> Iterator[Replacement]:
+def _removed(old: IrOp, new: IrOp, was: Callable[[IrOp], bool]) -> Iterator[tuple[IrOp, tuple[IrOp, ...]]]:
     left = Counter(_key(op) for op in new.walk())
     gone: list[IrOp] = []
     for op in old.walk():
@@ -48,7 +50,7 @@ def _removed(old: IrOp, new: IrOp, after: Snapshot, was: Callable[[IrOp], bool])
         else:
             added.setdefault(op.place, []).append(op)
     for op in gone:
-        yield Replacement(op, tuple(added.get(op.place, ())), after)
+        yield op, tuple(added.get(op.place, ()))
 
 
 def _key(op: IrOp) -> tuple[str, Place | None, tuple[str, ...], tuple[str, ...], str | None]:

@@ -27,10 +27,15 @@ def _detect(subject: Subject) -> list[Structure]:
 
 
 def _origin(subject: Subject, transfer: Transfer) -> Origin:
+    return deinterleave_origin(subject, transfer) or spread_origin(subject, transfer)
+
+
+def deinterleave_origin(subject: Subject, transfer: Transfer) -> Origin | None:
+    """Find the pass that recognised a de-interleave after a load, None where there is none."""
     final = subject.compilation.hivm
     picked = deinterleaves(transfer)
     if final is None or not picked:
-        return spread_origin(subject, transfer)
+        return None
     return origin_at(subject, final, line_of(picked[0]), lambda op: op.name == "hivm.hir.vdeinterleave")
 
 

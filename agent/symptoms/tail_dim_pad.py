@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent.records import Structure
 from agent.symptoms.access import LOAD
@@ -60,16 +60,21 @@ def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
         return None
     code = Code(subject.source, structure.line, subject.launch)
     addresses = [c.args[0] for c in code.calls("load") if c.args]
-    block = _BLOCK_BYTES * 8 // min((_bits(code, a) for a in addresses), default=32)
+    block = block_elements(code, addresses)
 
     def widen(node: ast.expr) -> str | None:
         if isinstance(node, ast.Call) and is_call(node, "arange") and len(node.args) > 1:
             return f"{ast.unparse(node.func)}({ast.unparse(node.args[0])}, {block})"
         return None
 
-    last = [n for root in code.feeding(addresses) for n in ast.walk(root) if _is_last_axis(code, n)]
+    last = [n for root in code.feeding(addresses) for n in ast.walk(root) if is_last_axis(code, n)]
     edit = code.change(code.feeding([n for n in last if isinstance(n, ast.expr)]), widen)
     return edit.variant("tail_dim_pad", structure.line) if edit else None
+
+
+def block_elements(code: Code, addresses: Sequence[ast.expr]) -> int:
+    """Return how many of the elements that the addresses point to make 32 bytes."""
+    return _BLOCK_BYTES * 8 // min((_bits(code, a) for a in addresses), default=32)
 
 
 def _bits(code: Code, address: ast.expr) -> int:
@@ -79,7 +84,8 @@ def _bits(code: Code, address: ast.expr) -> int:
     return min((int(k[0]) for k in kinds if k), default=32)
 
 
-def _is_last_axis(code: Code, node: ast.AST) -> bool:
+def is_last_axis(code: Code, node: ast.AST) -> bool:
+    """Tell whether a node places a range along the last axis."""
     return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) and runs_last(code, node)
 
 
