@@ -15,7 +15,7 @@ from typing import Any
 
 from agent.records import Evidence, Finding
 from indexer.corpus import read_manifest
-from indexer.errors import BadInput, TritonkbError
+from indexer.errors import BadInput, SandboxError
 from indexer.messages import Message, message
 from indexer.store import CorpusMark
 
@@ -149,7 +149,7 @@ def _score_pair(
     try:
         slow = tuple(diagnose(folder / f"{truth.name}_slow.py", truth.target))
         fast = tuple(diagnose(folder / f"{truth.name}_fast.py", truth.target))
-    except TritonkbError as error:
+    except (BadInput, SandboxError) as error:
         missed = None if truth.line is None else False
         return Case(truth, False, missed, False, None, False, (), error.note)  # noqa: FBT003 - what Case says of each
     own = [f for f in slow[:FIRST_FINDINGS] if f.symptom == truth.symptom]

@@ -11,7 +11,7 @@ import pytest
 from agent.evaluate import Score, read_truth, score_pairs
 from agent.evaluate_documents import attribution_doc
 from agent.records import Counterfactual, Evidence, Finding, Structure
-from indexer.errors import BadInput
+from indexer.errors import BadInput, ToolchainError
 from indexer.messages import message
 from indexer.store import CorpusMark
 
@@ -112,6 +112,16 @@ def test_a_kernel_that_cannot_be_read_is_a_miss_with_its_reason(tmp_path: Path) 
     doc = attribution_doc(score_pairs(tmp_path, stuck, (), lambda _: None), "en")
     assert doc.symptom_accuracy == 0.0
     assert "there" in (doc.cases[0].error or "")
+
+
+def test_a_missing_toolchain_is_no_miss(tmp_path: Path) -> None:
+    score(tmp_path, [])
+
+    def stuck(_file: Path, _target: str) -> list[Finding]:
+        raise ToolchainError("toolchain.missing", python="there")
+
+    with pytest.raises(ToolchainError):
+        score_pairs(tmp_path, stuck, (), lambda _: None)
 
 
 def test_the_document_has_the_contracts_fields(tmp_path: Path) -> None:
