@@ -90,12 +90,13 @@ class Exam:
         case = self.case(first)
         if not isinstance(case, Case):
             return
-        shapes = _sample(order_shapes(self.original.text, case.inputs.shapes))
+        count = case.inputs.shapes
+        shapes = [first.shape] if count == 1 else _sample(order_shapes(self.original.text, count))
         for shape in shapes:
             seeds = SEEDS[:1] if len(shapes) > 1 and self._is_large(shape) else SEEDS
             yield from (Recipe(shape, seed) for seed in seeds if Recipe(shape, seed) != first)
-        if odd_shape_line(self.original.text):
-            yield Recipe(case.inputs.shapes, SEEDS[0], "odd")
+        if count == count_shapes(self.original.text) and odd_shape_line(self.original.text):
+            yield Recipe(count, SEEDS[0], "odd")
         if case.baseline.changed:
             yield Recipe(self.first_shape, SEEDS[0], "noise")
         if _spoilable(case):

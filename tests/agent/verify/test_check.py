@@ -168,7 +168,7 @@ def test_a_script_is_compared_by_the_tensors_it_gave_to_its_kernels(verifier):
     script = HEAD.partition("def make_inputs")[0] + "x = torch.randn(1000)\nout = torch.empty_like(x)\n"
     script += "scale[(4,)](x, out, 1000, BLOCK=256)\n"
     right = check(verifier, ("(4,)", "(2,)"), ("256", "512"), text=script)
-    assert (right.verdict, right.cases) == ("right", 3)
+    assert (right.verdict, right.cases) == ("right", 3)  # the seeds; a script takes no shape
     assert check(verifier, ("x * 2", "x * 3"), text=script).verdict == "wrong"
 
 
