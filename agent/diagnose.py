@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent.counterfactual import judge
 from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
@@ -16,6 +17,7 @@ from indexer.errors import BadInput
 from indexer.messages import Lang, Message, message
 from indexer.records import Passage
 from retriever.attribution import evidence_for
+from retriever.records import Hit
 from retriever.search import Index
 
 # A counterfactual costs one capture and one compilation (about 0.4 s for a vector kernel on two cores); the shares of
@@ -171,7 +173,8 @@ class _Climb:
             self.index, passes, finding.structure.ops, symptom.query, 2 * EVIDENCE_PER_FINDING,
             symptom=symptom.id, corpora=corpora, lang=self.lang,
         )  # fmt: skip
-        hits = [h for h in wide if not is_foreign(h.passage, self.bench.target.arch)][:EVIDENCE_PER_FINDING]
+        own = [h for h in wide if not is_foreign(h.passage, self.bench.target.arch) and _is_about(h, symptom)]
+        hits = own[:EVIDENCE_PER_FINDING]
         cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
         return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))
 
@@ -179,6 +182,17 @@ class _Climb:
 def corpora_of(arch: str) -> tuple[str, ...]:
     """Return the corpora whose passages may be cited for a compiler (`a3`, `a5`)."""
     return (*_SHARED_CORPORA, _OWN_CORPUS[arch])
+
+
+def _is_about(hit: Hit, symptom: Symptom) -> bool:
+    """Return whether a passage supports this symptom: the card of another one does not, whatever they share.
+
+    Beyond cards, a passage counts when something links it: a pass, a symbol, the card that cites it. Sharing words
+    alone proves nothing.
+    """
+    if hit.passage.corpus == "notes":
+        return Path(hit.passage.path).stem == symptom.id
+    return any(not why.startswith("words ") for why in hit.why)
 
 
 def is_foreign(passage: Passage, arch: str) -> bool:

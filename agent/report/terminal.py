@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.syntax import Syntax
 from rich.table import Table
 
 from agent.contract import (
@@ -27,6 +26,7 @@ from indexer.messages import Lang, message, render
 # A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
 SHOWN_REASONS = 2
 SHOWN_REMARKS = 3
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 # Below this share a finding is named but not explained: the prediction's own error is larger.
 LEAST_SHOWN = 0.01
 
@@ -161,7 +161,8 @@ class Terminal:
         self.say("precondition", indent=2, text=rewrite.precondition)
         for passage in rewrite.citations:
             self.say("grounded_in", style="dim", indent=2, passage=passage)
-        self.console.print(Padding(Syntax(rewrite.diff, "diff", theme="ansi_dark", background_color="default"), (0, 2)))
+        for line in rewrite.diff.splitlines():
+            self.console.print(f"  {line}", style=_DIFF_STYLES.get(line[:1], ""), soft_wrap=True)
         self._checks(entry.checks)
         self._cost(entry.cost)
 
