@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from agent.records import Structure
+from agent.rewrite.evaluate import evaluate
 from agent.rewrite.flow import KernelBody, Point, assigned_in, read_body, targets
 from agent.rewrite.source import Edit, names_in, read_kernel, walk
+from agent.rewrite.values import Number
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
 
@@ -51,7 +53,7 @@ def _read_counter(loop: cst.While, body: KernelBody) -> Counter | None:
             pass
         case _:
             return None
-    step = _last_step(loop, name)
+    step = _last_step(loop, name, body)
     inner = list(walk(loop.body))
     if step is None or loop.orelse is not None or any(isinstance(n, (cst.Break, cst.Continue)) for n in inner):
         return None
@@ -63,17 +65,18 @@ def _read_counter(loop: cst.While, body: KernelBody) -> Counter | None:
     return Counter(name, body.file.text(end), *step)
 
 
-def _last_step(loop: cst.While, name: str) -> tuple[str, cst.SimpleStatementLine] | None:
-    """Return the positive number that the last line of the body adds to `name`, and that line."""
+def _last_step(loop: cst.While, name: str, body: KernelBody) -> tuple[str, cst.SimpleStatementLine] | None:
+    """Return the positive constant that the last line of the body adds to `name`, and that line."""
     match loop.body.body[-1] if isinstance(loop.body, cst.IndentedBlock) and len(loop.body.body) > 1 else None:
         case (
             cst.SimpleStatementLine(
-                body=[
-                    cst.AugAssign(target=cst.Name(value=moved), operator=cst.AddAssign(), value=cst.Integer(value=step))
-                ]
+                body=[cst.AugAssign(target=cst.Name(value=moved), operator=cst.AddAssign(), value=value) as statement]
             ) as line
-        ) if moved == name and int(step, 0) > 0:
-            return step, line
+        ) if moved == name:
+            scope = next(p.scope for p in body.points if p.statement is statement)
+            step = evaluate(value, scope)
+            known = step.poly.known if isinstance(step, Number) else None
+            return (body.file.text(value), line) if known is not None and known > 0 else None
         case _:
             return None
 

@@ -166,10 +166,22 @@ def _grouped(node: cst.CSTNode, scope: Scope) -> str:
 
 
 def _joined_dtype(left: Value, right: Value) -> str | None:
-    for side in (left, right):
-        if isinstance(side, Opaque) and side.dtype is not None and side.dtype.startswith(("fp", "bf", "float")):
-            return side.dtype
-    return None
+    """Return the type of an operation of two values: a float one's, else of integers the wider one's."""
+    kinds = [kind for kind in (_dtype(left), _dtype(right)) if kind is not None]
+    floats = [kind for kind in kinds if kind.startswith(("fp", "bf", "float"))]
+    if floats or len(kinds) < 2:
+        return floats[0] if floats else None
+    return max(kinds, key=_width)
+
+
+def _dtype(value: Value) -> str | None:
+    if isinstance(value, Number):
+        return f"i{value.bits}"
+    return getattr(value, "dtype", None)
+
+
+def _width(kind: str) -> int:
+    return int(kind[1:]) if kind[1:].isdigit() else 0
 
 
 def _comparison(node: cst.Comparison, scope: Scope) -> Value:
@@ -281,6 +293,8 @@ def _cast(node: cst.CSTNode, inner_node: cst.CSTNode, target: cst.CSTNode, scope
             return scalar(Symbol(scope.file.text(node), scope.names(node), 32))
         case ("float32" | "float16" | "bfloat16" | "float64") as name, _:
             return _opaque(node, scope, name, inner.shape)
+        case ("int8" | "int16" | "int32" | "int64") as name, _:
+            return _opaque(node, scope, f"i{name[3:]}", inner.shape)
         case _:
             return _opaque(node, scope, shape=inner.shape)
 

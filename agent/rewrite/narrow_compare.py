@@ -6,11 +6,11 @@ import libcst as cst
 
 from agent.records import Structure
 from agent.rewrite.algebra import Lane, Poly, Product, number
-from agent.rewrite.evaluate import Scope, evaluate
+from agent.rewrite.evaluate import ONE, Scope, evaluate
 from agent.rewrite.flow import KernelBody, Point, read_body
 from agent.rewrite.render import NotWritable, write_lane, write_sum
 from agent.rewrite.source import Edit, read_kernel, walk
-from agent.rewrite.values import Comparison, Mask
+from agent.rewrite.values import Comparison, Mask, Number, Opaque
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
 
@@ -45,10 +45,12 @@ def _narrowed(point: Point, body: KernelBody) -> list[Edit]:
         if not isinstance(node, cst.Comparison):
             continue
         found = evaluate(node, point.scope)
+        text = None
         if isinstance(found, Mask) and len(found.parts) == 1 and isinstance(found.parts[0], Comparison):
             text = _write_narrow(found.parts[0], point.scope)
-            if text is not None:
-                edits.append(body.file.replace(node, text))
+        elif isinstance(found, Mask):
+            text = _write_against_tile(node, found, point.scope)
+        edits += [body.file.replace(node, text)] if text is not None else []
     return edits
 
 
@@ -82,6 +84,33 @@ def _write_narrow(found: Comparison, scope: Scope) -> str | None:
     except NotWritable:
         return None
     return f"{lanes} {found.operator} {bound}" if bound is not None else None
+
+
+def _write_against_tile(node: cst.Comparison, found: Mask, scope: Scope) -> str | None:
+    """Write `lane < wide[:, None]`, where the 64-bit values come from memory and are fewer than the comparisons."""
+    target = node.comparisons[0]
+    lanes, bound = evaluate(node.left, scope), evaluate(target.comparator, scope)
+    if not isinstance(lanes, Number) or not isinstance(bound, Opaque) or bound.dtype != "i64" or bound.shape is None:
+        return None
+    affine = lanes.poly.split()
+    if affine is None or affine.scalar.terms or len(bound.shape) != len(found.shape):
+        return None
+    factors = {lane: factor.literal for lane, factor in affine.coefficients.items()}
+    known = {lane: factor for lane, factor in factors.items() if factor is not None}
+    if len(known) != len(factors) or any(bound.shape[lane.axis] != ONE for lane in known):
+        return None
+    low, high = _reach(known)
+    if low.known is None or high.known is None or low.known <= -INT32_END or high.known >= INT32_END:
+        return None
+    file, tl = scope.file, scope.file.language
+    try:
+        ends = write_sum(low, scope), write_sum(high, scope)
+        index = _write_lanes(known, len(found.shape), scope)
+    except NotWritable:
+        return None
+    clamped = f"{tl}.minimum({tl}.maximum({file.text(target.comparator)}, {ends[0]}), {ends[1]}).to({tl}.int32)"
+    operator = file.data[file.span(node.left)[1] : file.span(target.comparator)[0]].decode().strip("( )")
+    return f"{index} {operator} {clamped}" if operator in {"<", "<=", ">", ">=", "==", "!="} else None
 
 
 def _reach(factors: dict[Lane, int]) -> tuple[Poly, Poly]:

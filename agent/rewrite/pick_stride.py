@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,9 @@ from indexer.messages import message
 # (AscendNPU-IR@52f96a130:bishengir/lib/Dialect/HIVM/Transforms/AlignBuffer/EnableStrideAlign.cpp#L360-L445).
 BLOCK_BYTES = 32
 MOST_STRIDE = 16
+# A third of the 192 KiB of UB; a 2-D gather also keeps several index tiles, so an eighth of that.
+MOST_BYTES = 64 * 1024
+MOST_GATHERED_BYTES = 8 * 1024
 ITEM_BYTES = {"fp32": 4, "i32": 4, "fp16": 2, "bf16": 2, "i16": 2, "i8": 1, "u8": 1}
 
 
@@ -57,8 +61,18 @@ def _strided(load: Load) -> Iterator[Strided]:
         return
     factor = load.offsets.coefficients[lane]
     stride, size = factor.known, ITEM_BYTES.get(load.pointer.dtype, BLOCK_BYTES)
-    if stride is not None and 1 < stride <= BLOCK_BYTES // size and (stride in {2, 4, 8, 16} or load.rank == 1):
+    if stride is None or not 1 < stride <= BLOCK_BYTES // size or not _fits(load, stride, size):
+        return
+    if stride in {2, 4, 8, 16} or load.rank <= 2:
         yield Strided(load, lane, factor, stride)
+
+
+def _fits(load: Load, stride: int, size: int) -> bool:
+    """Tell whether the whole range is small enough for UB, where its picked elements, indices and copies lie too."""
+    width = _power_of_two(stride)
+    elements = math.prod(extent.known or MOST_BYTES for extent in load.pointer.shape)
+    most = MOST_GATHERED_BYTES if width != stride and load.rank > 1 else MOST_BYTES
+    return elements * width * size <= most
 
 
 def _rewritten(item: Strided, body: KernelBody) -> list[Edit] | None:
@@ -120,13 +134,22 @@ def _picking_lines(item: Strided, picked: str, body: KernelBody) -> list[str] | 
     lines = [f"{wide} = {tl}.arange(0, {lane_count}){axis_view(-1, item.load.rank)}"]
     lines.append(f"{span} = {tl}.load({arguments})")
     if power != item.stride:
-        return [*lines, f"{picked} = {tl}.gather({span}, {write_lane(item.lane, 1, scope)} * {item.stride}, 0)"]
+        return [*lines, f"{picked} = {tl}.gather({span}, {_index(item, scope)}, {item.load.rank - 1})"]
     while power > 1:
         power //= 2
         source, half = half, picked if power == 1 else file.fresh(f"every_{item.stride // power}")
         rest = file.fresh("skipped" if power == 1 else f"skipped_{power}")
         lines.append(f"{half}, {rest} = {tl}.split({tl}.reshape({source}, {_half_shape(item, power, scope)}))")
     return lines
+
+
+def _index(item: Strided, scope: Scope) -> str:
+    """Write which wide lane each lane is, in the shape of the tile."""
+    index = f"{write_lane(item.lane, item.load.rank, scope)} * {item.stride}"
+    if item.load.rank == 1:
+        return index
+    shape = ", ".join(write_sum(size, scope) for size in item.load.pointer.shape)
+    return f"{scope.file.language}.broadcast_to({index}, ({shape}))"
 
 
 def _power_of_two(stride: int) -> int:

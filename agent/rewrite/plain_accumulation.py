@@ -91,6 +91,15 @@ def _read_product(name: str, point: Point, loop: Loop, value: cst.BaseExpression
 
 
 def _is_dot(node: cst.CSTNode, point: Point) -> bool:
+    """Tell whether `node` is a plain product, or a variable of the loop that holds one for this statement only."""
+    if isinstance(node, cst.Name) and point.loops:
+        uses = [n for n in walk(point.scope.file.kernel) if isinstance(n, cst.Name) and n.value == node.value]
+        made = [n for n in walk(point.loops[-1].body) if node.value in targets(n)]
+        match made:
+            case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name())], value=value)] if len(uses) == 2:
+                return _is_dot(value, point)
+            case _:
+                return False
     if not isinstance(node, cst.Call) or point.scope.function(node.func) != "dot" or argument(node, "acc", 2):
         return False
     # An integer product must be scaled as a float before it is summed with floats.
