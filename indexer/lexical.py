@@ -49,9 +49,10 @@ class LexicalField:
     """One field: a word's column holds its score in each passage that has it."""
 
     def __init__(self, folder: Path) -> None:
-        self._scores = np.load(folder / "scores.npy", mmap_mode="r")
-        self._rows = np.load(folder / "rows.npy", mmap_mode="r")
-        self._starts = np.load(folder / "starts.npy", mmap_mode="r")
+        # Plain arrays over the mapped pages: numpy's memmap class makes each slice ten times dearer.
+        self._scores = np.asarray(np.load(folder / "scores.npy", mmap_mode="r"))
+        self._rows = np.asarray(np.load(folder / "rows.npy", mmap_mode="r"))
+        self._starts = np.asarray(np.load(folder / "starts.npy", mmap_mode="r"))
         self.count = int(np.load(folder / "count.npy"))
         self._vocabulary: dict[str, int] = json.loads((folder / "words.json").read_text(encoding="utf-8"))
 

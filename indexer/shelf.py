@@ -151,8 +151,12 @@ class Shelf:
     def paths_ending(self, tail: str) -> list[int]:
         """Return the rows of files whose path is, or ends with, `tail`."""
         escaped = tail.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        sql = "SELECT row FROM passages WHERE path=? OR path LIKE ? ESCAPE '\\' ORDER BY row"
-        return [int(r[0]) for r in self._ask(sql, (tail, f"%/{escaped}"))]
+        sql = "SELECT corpus, path FROM files WHERE path=? OR path LIKE ? ESCAPE '\\'"
+        places = self._ask(sql, (tail, f"%/{escaped}"))
+        found = (
+            self._ask("SELECT row FROM passages WHERE corpus=? AND path=? ORDER BY first", place) for place in places
+        )
+        return [int(record[0]) for records in found for record in records]
 
     def named(self, name: str, sort: Sort) -> list[tuple[int, Relation]]:
         """Return the rows that `name` stands in, with what each is to it."""

@@ -71,8 +71,8 @@ class Generation:
         self.manifest = read_store_manifest(folder)
         self.shelf = Shelf(folder / "passages.sqlite")
         try:
-            self.vectors: Vectors = np.load(folder / "vectors.npy", mmap_mode="r")
-            self.columns: npt.NDArray[Any] = np.load(folder / "columns.npy", mmap_mode="r")
+            self.vectors: Vectors = np.asarray(np.load(folder / "vectors.npy", mmap_mode="r"))
+            self.columns: npt.NDArray[Any] = np.asarray(np.load(folder / "columns.npy", mmap_mode="r"))
             self.body = LexicalField(folder / "body")
             self.natural = LexicalField(folder / "natural")
         except (OSError, ValueError, EOFError) as error:

@@ -112,14 +112,14 @@ def _by_file(total: Scores, files: npt.NDArray[np.int32], limit: int, weights: W
     """Order passages by their file's score, further ones of a file behind; at most as many a file as `repeat` has."""
     rows = np.flatnonzero(total > 0)
     rows = rows[np.argsort(-total[rows], kind="stable")]
-    groups: dict[int, list[int]] = {}
-    for row in rows.tolist():
-        groups.setdefault(int(files[row]), []).append(row)
+    groups: dict[int, list[tuple[int, float]]] = {}
+    for row, file, score in zip(rows.tolist(), files[rows].tolist(), total[rows].tolist(), strict=True):
+        groups.setdefault(file, []).append((row, score))
     scored = []
     for group in groups.values():
-        whole = sum(share * float(total[row]) for share, row in zip(weights.file_share, group, strict=False))
-        for place, row in enumerate(group[: len(weights.repeat)]):
-            own = float(total[row]) / float(total[group[0]])
-            scored.append((row, whole * weights.repeat[place] * (own if place else 1.0)))
+        whole = sum(share * score for share, (_, score) in zip(weights.file_share, group, strict=False))
+        best = group[0][1]
+        for place, (row, score) in enumerate(group[: len(weights.repeat)]):
+            scored.append((row, whole * weights.repeat[place] * (score / best if place else 1.0)))
     scored.sort(key=lambda pair: -pair[1])
     return scored[:limit]
