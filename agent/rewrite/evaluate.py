@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from agent.rewrite.algebra import Lane, Names, Symbol, number, single
+from agent.rewrite.algebra import Lane, Names, Poly, Symbol, number, single
 from agent.rewrite.source import KernelFile, argument, dotted, names_in
 from agent.rewrite.values import Comparison, Mask, Number, Opaque, Pointer, Shape, Value, broadcast, scalar
 
@@ -25,7 +25,7 @@ _COMPARISONS: dict[type[cst.CSTNode], str] = {
 }
 _INTEGER_ONLY = (cst.FloorDivide, cst.Modulo, cst.BitAnd, cst.BitOr, cst.BitXor, cst.LeftShift, cst.RightShift)
 _INTEGER_CALLS = frozenset({"cdiv", "minimum", "maximum", "num_programs", "program_id"})
-_REDUCTIONS = frozenset({"sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce"})
+REDUCTIONS = frozenset({"sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce"})
 _ELEMENTWISE = frozenset(
     {
         "abs", "cast", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "log", "log2",
@@ -200,7 +200,7 @@ def _comparison(node: cst.Comparison, scope: Scope) -> Value:
 
 def _subscript(node: cst.Subscript, scope: Scope) -> Value:
     inner = evaluate(node.value, scope)
-    moves = _new_axes(node)
+    moves = new_axes(node)
     if moves is None or inner.shape is None:
         return _opaque(node, scope, getattr(inner, "dtype", None))
     old = [position for position, kept in enumerate(moves) if kept]
@@ -215,7 +215,7 @@ def _subscript(node: cst.Subscript, scope: Scope) -> Value:
     return _reshaped(inner, moved, shape)
 
 
-def _new_axes(node: cst.Subscript) -> list[bool] | None:
+def new_axes(node: cst.Subscript) -> list[bool] | None:
     """Return for `[:, None]` which axes are old ones; None for any other subscript."""
     kept: list[bool] = []
     for element in node.slice:
@@ -263,7 +263,7 @@ def _call(node: cst.Call, scope: Scope) -> Value:
             return _load(node, scope)
         case "zeros" | "full" | "zeros_like" | "full_like":
             return _opaque(node, scope, shape=_filled_shape(node, scope))
-        case _ if name in _REDUCTIONS:
+        case _ if name in REDUCTIONS:
             return _opaque(node, scope, shape=_reduced_shape(node, scope))
     return _other_call(name, node, scope)
 
@@ -334,14 +334,27 @@ def _filled_shape(node: cst.Call, scope: Scope) -> Shape | None:
 
 
 def _reduced_shape(node: cst.Call, scope: Scope) -> Shape | None:
-    given, axis = argument(node, "input", 0), argument(node, "axis", 1)
+    given = argument(node, "input", 0)
     shape = evaluate(given.value, scope).shape if given is not None else None
+    index = _reduced_index(node, scope)
     if shape is None or argument(node, "keep_dims", 2) is not None:
         return None
-    along = evaluate(axis.value, scope) if axis is not None else None
-    index = along.poly.literal if isinstance(along, Number) else None
     if index is None or not -len(shape) <= index < len(shape):
-        return () if axis is None else None
+        return () if argument(node, "axis", 1) is None else None
     kept = list(shape)
     del kept[index]
     return tuple(kept)
+
+
+def reduced_axis(node: cst.Call, scope: Scope) -> Poly | None:
+    """Return the size of the axis that a reduction runs along; None where it is not known, or all are."""
+    given = argument(node, "input", 0)
+    shape = evaluate(given.value, scope).shape if given is not None else None
+    index = _reduced_index(node, scope)
+    return shape[index] if shape is not None and index is not None and -len(shape) <= index < len(shape) else None
+
+
+def _reduced_index(node: cst.Call, scope: Scope) -> int | None:
+    axis = argument(node, "axis", 1)
+    along = evaluate(axis.value, scope) if axis is not None else None
+    return along.poly.literal if isinstance(along, Number) else None

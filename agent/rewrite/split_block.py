@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import libcst as cst
 
 from agent.records import Structure
 from agent.rewrite.algebra import Poly
-from agent.rewrite.elementwise import block_size
+from agent.rewrite.elementwise import independent_sizes
 from agent.rewrite.evaluate import evaluate
 from agent.rewrite.flow import KernelBody, read_body
 from agent.rewrite.looping import Substitute, Wrapping, language_call, wrap_body
@@ -17,7 +18,7 @@ from agent.rewrite.values import Pointer
 from agent.symptoms.base import Rewrite, Subject
 from indexer.messages import message
 
-# Below this a part is less than two 256-byte vector repeats of every type.
+# Below this a part is less than two 256-byte vector repeats of the smallest type.
 LEAST_PART = 256
 
 
@@ -27,17 +28,24 @@ def split_block(parts: int) -> Callable[[Subject, Structure], Rewrite | None]:
     def rule(subject: Subject, _structure: Structure) -> Rewrite | None:
         file = read_kernel(subject.source, subject.launch.kernel)
         body = read_body(file, subject.launch) if file is not None else None
-        size = block_size(body) if body is not None else None
-        known = size.known if size is not None else None
-        if file is None or body is None or size is None or known is None or known // parts < LEAST_PART:
-            return None
-        source = _split(file, size, known // parts)
-        if source is None or not _keeps_order(body):
-            return None
-        claim = message("rewrite.split_block_claim", block=known, part=known // parts)
-        return Rewrite(f"split_block_{parts}", source, claim, message("rewrite.split_block_precondition"))
+        for size in independent_sizes(body) if body is not None and _keeps_order(body) else ():
+            known = size.known
+            if file is None or known is None or known % parts or known // parts < 1 or not _is_large(body, parts):
+                continue
+            source = _split(file, size, known // parts)
+            if source is not None:
+                claim = message("rewrite.split_block_claim", block=known, part=known // parts)
+                return Rewrite(f"split_block_{parts}", source, claim, message("rewrite.split_block_precondition"))
+        return None
 
     return rule
+
+
+def _is_large(body: KernelBody | None, parts: int) -> bool:
+    """Tell whether a part of the largest tile is still worth an instruction."""
+    tiles = [pointer for _, pointer in _accesses(body) if pointer is not None] if body is not None else []
+    sizes = [math.prod(size.known or 1 for size in pointer.shape) for pointer in tiles]
+    return max(sizes, default=0) // parts >= LEAST_PART
 
 
 def _split(file: KernelFile, size: Poly, part: int) -> str | None:
@@ -60,10 +68,12 @@ def _split(file: KernelFile, size: Poly, part: int) -> str | None:
 def _in_part(file: KernelFile, block: str, part: str, start: str) -> Substitute:
     def substitute(node: cst.CSTNode) -> str | None:
         name = language_call(node, file)
-        if name == "arange":
+        if name == "arange" and isinstance(node, cst.Call) and file.text(node.args[-1].value) == block:
             return f"({start} + {file.language}.arange(0, {part}))"
-        if isinstance(node, (cst.Tuple, cst.List)) and [file.text(e.value) for e in node.elements] == [block]:
-            return f"{part}," if isinstance(node, cst.Tuple) else f"[{part}]"
+        if isinstance(node, (cst.Tuple, cst.List)) and block in (texts := [file.text(e.value) for e in node.elements]):
+            shape = ", ".join(part if text == block else text for text in texts)
+            shape += "," if len(texts) == 1 and isinstance(node, cst.Tuple) else ""
+            return shape if isinstance(node, cst.Tuple) else f"[{shape}]"
         return None
 
     return substitute

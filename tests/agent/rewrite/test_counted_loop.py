@@ -23,6 +23,11 @@ def test_a_count_that_starts_elsewhere_starts_from_itself(apply) -> None:
     assert source == "    i = tl.program_id(0)\n    for i in range(i, n):\n        tl.store(x_ptr + i, 1.0)\n"
 
 
+def test_a_step_may_be_a_constexpr(apply) -> None:
+    text = "    i = 0\n    while i < n:\n        tl.store(x_ptr + i, 1.0)\n        i += B * 2\n"
+    assert rewritten(apply, text) == "    for i in range(0, n, B * 2):\n        tl.store(x_ptr + i, 1.0)\n"
+
+
 STEP = "        i += 1\n"
 
 
@@ -36,6 +41,7 @@ STEP = "        i += 1\n"
         f"    i = 0\n    while i < n:\n        if n > 5:\n            break\n{STEP}",  # leaves early
         f"    i = 0\n    while i <= n:\n        tl.store(x_ptr, 0.0)\n{STEP}",  # another test
         "    i = 0\n    while i < n:\n        tl.store(x_ptr, 0.0)\n        i *= 2\n",  # does not count
+        "    i = 0\n    while i < n:\n        tl.store(x_ptr, 0.0)\n        i += n\n",  # perhaps not upwards
     ],
 )
 def test_any_other_loop_stays(apply, text: str) -> None:

@@ -49,6 +49,27 @@ def test_a_kernel_whose_lanes_depend_on_one_another_stays_whole(apply, line: str
     assert rewritten(apply, split_block(4), OFFS, line) is None
 
 
+def test_rows_that_are_reduced_one_by_one_are_worked_through_in_parts(apply) -> None:
+    lines = (
+        "r = tl.arange(0, W)",
+        "p = r[:, None] * B + tl.arange(0, B)[None, :]",
+        "x = tl.load(x_ptr + p)",
+        "tl.store(o_ptr + p, x - tl.sum(x, axis=1)[:, None])",
+    )
+    rows = rewritten(apply, split_block(4), *lines)
+    assert rows is not None
+    assert rows[1:4] == [
+        "    PART: tl.constexpr = 8 if W > 8 else W",
+        "    for part_start in range(0, W, PART):",
+        "        r = (part_start + tl.arange(0, PART))",
+    ]
+
+
+def test_an_axis_of_a_square_tile_is_not_told_from_the_other(apply) -> None:
+    lines = ("p = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]", "tl.store(o_ptr + p, tl.load(x_ptr + p))")
+    assert rewritten(apply, split_block(4), *lines) is None
+
+
 def test_parts_do_not_get_too_small(apply) -> None:
     assert rewritten(apply, split_block(16), OFFS, "tl.store(o_ptr + o, 1.0)") is None
 

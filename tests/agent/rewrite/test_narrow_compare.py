@@ -74,3 +74,12 @@ def test_a_scalar_that_a_loop_moves_is_read_where_it_is_compared(apply) -> None:
     source = rewritten(apply, *lines)
     assert source is not None
     assert "tl.arange(0, B) < tl.minimum(tl.maximum(m - tl.cast(k, tl.int64), -1), B)" in source
+
+
+def test_lengths_that_come_from_memory_are_clamped_before_they_are_spread(apply) -> None:
+    lines = ("t = tl.load(i_ptr + tl.arange(0, 16))", "k = tl.arange(0, B)[None, :] < t[:, None]")
+    text = HEAD.replace("o_ptr", "i_ptr") + "".join(f"    {line}\n" for line in lines)
+    found = apply(narrow_compare, text, {**SIG, "i_ptr": "*i64"}, CONSTS)
+    assert found is not None
+    bound = "tl.minimum(tl.maximum(t[:, None], -1), B).to(tl.int32)"
+    assert found.source.endswith(f"    k = tl.arange(0, B)[None, :] < {bound}\n")

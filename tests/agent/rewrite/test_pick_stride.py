@@ -38,6 +38,16 @@ def test_stride_3_is_gathered(apply) -> None:
     assert rows[-1] == "v = tl.gather(span, o * 3, 0)"
 
 
+def test_rows_of_stride_3_are_gathered_along_their_axis(apply) -> None:
+    rows = rewritten(apply, "v = tl.load(x_ptr + tl.arange(0, 4)[:, None] * n + tl.arange(0, 32)[None, :] * 3)")
+    assert rows is not None
+    assert rows[-1] == "v = tl.gather(span, tl.broadcast_to(tl.arange(0, 32)[None, :] * 3, (4, 32)), 1)"
+
+
+def test_a_range_that_would_fill_ub_stays_strided(apply) -> None:
+    assert rewritten(apply, "v = tl.load(x_ptr + tl.arange(0, 16384) * 2)") is None
+
+
 def test_a_constexpr_stride_keeps_the_old_form_for_its_other_values(apply) -> None:
     rows = rewritten(apply, "tl.store(o_ptr + o, tl.load(x_ptr + o * S))  # kept")
     assert rows is not None

@@ -38,6 +38,11 @@ def test_scale_and_start_move_together(apply) -> None:
     assert source == ZERO + PLAIN + "    acc = acc * s\n    acc += tl.load(r_ptr + at)  # residual\n"
 
 
+def test_a_product_with_a_name_of_its_own_is_scaled_after_the_loop(apply) -> None:
+    source = rewritten(apply, ZERO + LOOP.format(step="p = tl.dot(a, a)\n        acc = acc + s * p"))
+    assert source == ZERO + LOOP.format(step="p = tl.dot(a, a)\n        acc = acc + p") + "    acc = acc * s\n"
+
+
 def test_a_start_value_whose_names_the_loop_changes_is_kept_before_it(apply) -> None:
     source = rewritten(apply, START + LOOP.format(step="acc += tl.dot(a, a)\n        at += 1"))
     assert source is not None
