@@ -28,6 +28,7 @@ from agent.loop import Goal, Optimizer
 from agent.records import Blame, Entry, KernelSource, Lowered, Lowering, Rung
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.targets import find_target
+from agent.verify.check import Verifier
 from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput
 from indexer.ir.blame import resolved_share
@@ -177,8 +178,10 @@ def optimize_kernels(
         docs = []
         for run in runs:
             on_start(run)
-            optimizer = Optimizer(bench, site.library, Journal(run.folder), site.lang, on_round)
-            docs.append(optimizer.run(run.source, run.goal, resume=run.resume))
+            # What the original makes of each case is computed once a run.
+            with Verifier(bench) as verifier:
+                optimizer = Optimizer(bench, verifier, site.library, Journal(run.folder), site.lang, on_round)
+                docs.append(optimizer.run(run.source, run.goal, resume=run.resume))
         return docs
 
 

@@ -30,7 +30,7 @@ from agent.records import Finding, KernelSource, Lowering
 from agent.rewrite.table import rules_for
 from agent.symptoms.base import Rewrite
 from agent.symptoms.table import SYMPTOMS
-from agent.verify.check import Checks, verify
+from agent.verify.check import Checks, Verifier
 from agent.workbench import Workbench
 from indexer.errors import BadInput
 from indexer.messages import Lang, render
@@ -82,12 +82,14 @@ class Optimizer:
     def __init__(
         self,
         bench: Workbench,
+        verifier: Verifier,
         library: Library | None,
         journal: Journal,
         lang: Lang,
         on_round: Callable[[RoundDoc], None],
     ) -> None:
         self.bench = bench
+        self.verifier = verifier
         self.library = library
         self.journal = journal
         self.lang: Lang = lang
@@ -181,7 +183,7 @@ class Optimizer:
             return _Trial("rejected", "refuted", "; ".join(told[:1]), lowering, None)
         if not _is_cheaper(lowering, state.lowering):
             return _Trial("slower", claim, "", lowering, None)
-        checks = verify(self.bench, original, candidate)
+        checks = self.verifier.check(original, candidate)
         return _Trial(_VERDICTS[checks.verdict], claim, "", lowering, checks)
 
     def _entry(

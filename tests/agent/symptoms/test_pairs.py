@@ -78,3 +78,29 @@ def test_the_smallest_change_removes_the_structure(bench: Workbench, name: str) 
 
     verdict = judge(subject, found[0], symptom, lower)
     assert verdict.verdict == ("open" if name in OPEN else "confirmed")
+
+
+SPLIT = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def first_of_two(x_ptr, o_ptr, BLOCK: tl.constexpr):
+    wide = tl.load(x_ptr + tl.arange(0, 2 * BLOCK))
+    even, odd = tl.split(tl.reshape(wide, (BLOCK, 2)))
+    tl.store(o_ptr + tl.arange(0, BLOCK), even)
+
+
+KERNEL = first_of_two
+SIG = {"x_ptr": "*fp32", "o_ptr": "*fp32"}
+CONSTS = {"BLOCK": 512}
+GRID = (1,)
+"""
+
+
+def test_a_split_that_the_kernel_itself_makes_is_no_stride(bench: Workbench) -> None:
+    subject = subject_of(bench, KernelSource(Path("split.py"), SPLIT))
+    assert "hivm.hir.vdeinterleave" in {blame.op for blame in subject.blames}
+    assert BY_ID["static_stride"].detect(subject) == []
