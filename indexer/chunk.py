@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,11 +14,14 @@ from indexer.records import Corpus, Kind, Passage
 from indexer.words import spoken
 
 # Raised whenever the same file would give other passages: unchanged files are then chunked anew.
-CHUNKER_VERSION = 2
+CHUNKER_VERSION = 3
 TARGET_LINES = 60
 MAX_LINES = 80
-# The natural text starts with names; a symbol of more parts is a generated one.
+# Longer ones are tables and generated text; the embedders read 128 to 512 tokens.
 MAX_NATURAL = 4000
+MAX_CONTEXT = 60
+# Languages whose context is the signature of a definition.
+_SIGNED = frozenset({"cpp", "python"})
 
 LANGUAGES: dict[str, Grammar] = {
     ".cpp": cpp.GRAMMAR, ".cc": cpp.GRAMMAR, ".c": cpp.GRAMMAR, ".h": cpp.GRAMMAR, ".hpp": cpp.GRAMMAR,
@@ -46,7 +50,7 @@ def chunk_file(corpus: Corpus, path: str, text: str, grammar: Grammar, kind: Kin
     if not lines:
         return Chunked((), parsed=True)
     outline = grammar.outline(path, text)
-    parts = [part for unit in _merged(_covering(outline, lines, grammar)) for part in _split(unit, lines)]
+    parts = [part for unit in _merged(_covering(outline, lines, grammar)) for part in _split(unit, lines, grammar)]
     maker = _Maker(corpus, path, grammar, lines, outline.prose)
     return Chunked(tuple(maker.make(part, kind) for part in parts), outline.parsed)
 
@@ -108,18 +112,19 @@ def _join(a: Unit, b: Unit) -> Unit:
     return Unit(a.start, b.end, named.kind, symbol, named.scope, context, cuts, a.alone or b.alone)
 
 
-def _split(unit: Unit, lines: list[str]) -> Iterator[Unit]:
+def _split(unit: Unit, lines: list[str], grammar: Grammar) -> Iterator[Unit]:
     """Cut a long unit at the last border before the target length; without one, at the target."""
-    start = unit.start
-    while unit.end - start + 1 > MAX_LINES:
-        low, high = start + TARGET_LINES // 3, start + TARGET_LINES
+    # The first part holds the signature itself; its types would only blur what the comments say.
+    part = dataclasses.replace(unit, context="") if grammar.language in _SIGNED else unit
+    while unit.end - part.start + 1 > MAX_LINES:
+        low, high = part.start + TARGET_LINES // 3, part.start + TARGET_LINES
         borders = [c for c in unit.cuts if low <= c <= high] or [
             n for n in range(low, high + 1) if not lines[n - 2].strip()
         ]
         cut = max(borders, default=high)
-        yield dataclasses.replace(unit, start=start, end=cut - 1)
-        start = cut
-    yield dataclasses.replace(unit, start=start)
+        yield dataclasses.replace(part, end=cut - 1)
+        part = dataclasses.replace(unit, start=cut)
+    yield part
 
 
 class _Maker:
@@ -140,14 +145,11 @@ class _Maker:
         )  # fmt: skip
 
     def _natural(self, unit: Unit) -> str:
-        """Give names as words, the context, then comments, descriptions and messages; never raw code."""
-        names = spoken([*unit.symbol.replace("::", " ").split(), *_names_in(unit)])
-        if self.grammar.language == "mlir":  # the passes of the RUN line, by their names
-            names = f"{names}. {unit.context}"
+        """Give the names of file and symbol as words, then comments, descriptions and messages; never raw code."""
+        stem = self.path.rpartition("/")[2].rpartition(".")[0]
+        names = spoken([stem, *re.split(r"::|[\s,.]+", unit.symbol)])
+        # The passes of a RUN line are kept as names, so that a pass finds its tests.
+        context = unit.context if self.grammar.language == "mlir" else spoken(unit.context.split()[:MAX_CONTEXT])
+        names = f"{names}. {context}" if context else names
         prose = " ".join(p for p in self.prose[unit.start - 1 : unit.end] if p)
         return f"{names}. {prose}".lstrip(". ")[:MAX_NATURAL]
-
-
-def _names_in(unit: Unit) -> list[str]:
-    """Give the words of the context: headings above for documents, else the identifiers of a signature."""
-    return unit.context.replace("::", " ").split()[:60]

@@ -26,8 +26,8 @@ class Weights:
     """
 
     body: float = 1.0
-    natural: float = 0.4
-    dense: float = 0.6
+    natural: float = 0.5
+    dense: float = 0.2
     depth: int = 300
     test: float = 0.5
     damped: float = 0.7

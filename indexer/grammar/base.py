@@ -14,8 +14,8 @@ class Unit:
     """One definition: lines `start..end` (1-based, inclusive), named `symbol`.
 
     `cuts` are lines at which a part may begin when the unit is too long to stay whole (statement borders).
-    `context` is what a later part would lack: the signature, or the headings above. A unit that is `alone` is never
-    merged with a neighbour; others of the same `scope` are, when both are short.
+    `context` is what a part alone would lack: the signature, the headings above, the passes of a RUN line. A unit that
+    is `alone` is never merged with a neighbour; others of the same `scope` are, when both are short.
     """
 
     start: int

@@ -19,7 +19,7 @@ MAX_ERROR_SHARE = 0.2
 # A definition longer than this is opened and its members stand for themselves.
 MAX_WHOLE_LINES = 80
 # A function of fewer lines may share a passage with its neighbours.
-MIN_ALONE_LINES = 12
+MIN_ALONE_LINES = 24
 
 _CONTAINERS = {
     "namespace_definition", "declaration_list", "linkage_specification", "preproc_ifdef", "preproc_if", "preproc_else",
