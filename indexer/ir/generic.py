@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from indexer.ir.brackets import closing, split_commas, split_pairs
 from indexer.ir.places import Places
 from indexer.ir.records import IrBlock, IrModule, IrOp, IrValue
 
-_HEAD = re.compile(r'^(?:(?P<results>%[^=]*?) = )?"(?P<name>[\w.$-]+)"\(')
+_HEAD = re.compile(r'^(?:(?P<results>%[^=]*?) = )?"(?P<name>[\w.$-]+)"\((?P<operands>[%\w$.#, -]*)\) ?')
+# Successive dumps repeat most of their lines, and the operations of one dump their types and properties.
+_REMEMBERED = 1 << 15
 _RESULT = re.compile(r"(%[\w$.#-]+)(?::(\d+))?")
 _LABEL = re.compile(r"^(\^[\w$.-]+)(?:\((.*)\))?:(?:\s*//.*)?$")
 _ALIAS = re.compile(r"^([#!][\w$.-]+) = (.*)$")
@@ -132,28 +135,25 @@ class _Reader:
         self._blocks[-1].ops.append(self._finish(opened.head, regions, rest))
 
     def _finish(self, head: _Head, regions: tuple[tuple[IrBlock, ...], ...], rest: str) -> IrOp:
-        rest = rest.strip()
-        attributes = dict(head.properties)
-        if rest.startswith("{"):
-            end = closing(rest, 0)
-            attributes |= split_pairs(rest[1 : end - 1])
-            rest = rest[end:].strip()
-        types, location = _split_location(rest)
-        operand_types, result_types = _function_type(types.removeprefix(":").strip())
-        results = tuple(IrValue(n, t) for n, t in zip(head.results, result_types, strict=True))
-        operands = tuple(IrValue(n, t) for n, t in zip(head.operands, operand_types, strict=True))
+        discardable, types, location = _parse_tail(rest.strip())
+        operand_types, result_types = _function_type(types)
+        results = tuple(map(IrValue, head.results, result_types))
+        operands = tuple(map(IrValue, head.operands, operand_types))
+        if len(results) != len(head.results) or len(operands) != len(head.operands):
+            raise ValueError("more values than types")
+        attributes = {**head.properties, **discardable}
         place = self._places.resolve(location) if location is not None else None
-        shown = f"{head.text} {types}" if not regions else head.text
-        return IrOp(head.name, operands, results, attributes, regions, head.successors, place, shown.strip())
+        shown = head.text if regions else f"{head.text} : {types}"
+        return IrOp(head.name, operands, results, attributes, regions, head.successors, place, shown)
 
 
+@lru_cache(_REMEMBERED)
 def _parse_head(line: str) -> tuple[_Head, str]:
+    """Read results, name, operands, successors and properties; return them with the rest of the line."""
     found = _HEAD.match(line)
     if not found:
         raise ValueError("not an operation")
-    end = closing(line, found.end() - 1)
-    operands = tuple(split_commas(line[found.end() : end - 1]))
-    rest = line[end:].strip()
+    rest = line[found.end() :]
     successors: tuple[str, ...] = ()
     if rest.startswith("["):
         stop = closing(rest, 0)
@@ -162,13 +162,29 @@ def _parse_head(line: str) -> tuple[_Head, str]:
     properties: dict[str, str] = {}
     if rest.startswith("<{"):
         stop = closing(rest, 0)
-        properties = split_pairs(rest[2 : stop - 2])
+        properties = _parse_pairs(rest[2 : stop - 2])
         rest = rest[stop:].strip()
-    head = _Head(
-        found["name"], _result_names(found["results"] or ""), operands, successors, properties,
-        line[: len(line) - len(rest)].strip(),
-    )  # fmt: skip
-    return head, rest
+    operands = tuple(found["operands"].split(", ")) if found["operands"] else ()
+    text = line[: len(line) - len(rest)].strip()
+    return _Head(found["name"], _result_names(found["results"] or ""), operands, successors, properties, text), rest
+
+
+@lru_cache(_REMEMBERED)
+def _parse_tail(rest: str) -> tuple[dict[str, str], str, str | None]:
+    """Read what follows the regions: discardable attributes, the type without its colon, the location's inside."""
+    discardable: dict[str, str] = {}
+    if rest.startswith("{"):
+        end = closing(rest, 0)
+        discardable = _parse_pairs(rest[1 : end - 1])
+        rest = rest[end:].strip()
+    types, location = _split_location(rest)
+    return discardable, types.removeprefix(":").strip(), location
+
+
+@lru_cache(_REMEMBERED)
+def _parse_pairs(text: str) -> dict[str, str]:
+    """Read attributes once; nobody changes the dictionary, each operation gets a copy."""
+    return split_pairs(text)
 
 
 def _result_names(text: str) -> tuple[str, ...]:
@@ -196,6 +212,7 @@ def _loc_inside(text: str) -> str:
     return text[len("loc(") : closing(text, len("loc")) - 1]
 
 
+@lru_cache(_REMEMBERED)
 def _function_type(text: str) -> tuple[list[str], list[str]]:
     """Split `(a, b) -> (c)` or `(a) -> c` into operand and result types."""
     end = closing(text, 0)
