@@ -9,6 +9,7 @@ import pytest
 
 from agent.records import Argument, Compilation, Launch, Resources, Structure
 from agent.symptoms.base import Rewrite, Subject
+from indexer.messages import LANGUAGES, render
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\n"
 
@@ -33,6 +34,9 @@ def apply() -> Callable[..., Rewrite | None]:
         limits = Resources(None, 192 << 10, None, 512 << 10, None, 128 << 10)
         made = Compilation(launch, "ascend910b3", "ok", (), (), limits, (), {})
         seen = Structure("symptom", line, (), "", "", None, None)
-        return rule(Subject(launch, made, (), None, source), seen)
+        found = rule(Subject(launch, made, (), None, source), seen)
+        for note in (found.claim, found.precondition) if found is not None else ():
+            assert all(render(note, lang) for lang in LANGUAGES)
+        return found
 
     return applied
