@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.messages import Lang
-from indexer.records import Relation
+from indexer.records import Passage, Relation
 from indexer.shelf import Row
 from indexer.words import has_chinese
 from retriever.notes import cited_by
@@ -134,9 +134,7 @@ class _Scores:
 
     def add_note(self) -> None:
         """Lift the card of the symptom in the user's language, and the code it cites; drop its other language."""
-        notes = {
-            r.row: r.passage for r in self._notes() if has_chinese(r.passage.symbol) == (self.subject.lang == "zh")
-        }
+        notes = {r.row: r.passage for r in self._notes() if self._fits(r.passage)}
         best = max(notes, key=lambda row: self.said.get(row, 0.0), default=None)
         # Many cards speak of one pass; without the symptom's name, only one that shares its words is about it.
         if best is None or (not self.subject.symptom and self.said.get(best, 0.0) < self.weights.card_words):
@@ -153,13 +151,17 @@ class _Scores:
         """Return the best rows as hits, a passage's kind weighed in."""
         best = sorted(self.scores, key=lambda row: -self.scores[row])[:limit]
         rows = self.index.generation.shelf.rows(best)
-        other = self.subject.lang == "en"
         hits = [
             Hit(r.passage, round(self.scores[r.row] * _KIND_VALUE.get(r.passage.kind, 0.3), 4), tuple(self.why[r.row]))
             for r in rows
-            if r.passage.kind != "note" or has_chinese(r.passage.symbol) != other
+            if r.passage.kind != "note" or self._fits(r.passage)
         ]
         return sorted(hits, key=lambda hit: -hit.score)
+
+    def _fits(self, note: Passage) -> bool:
+        """Tell whether a card is in the user's language, and the one asked for where one was."""
+        named = not self.subject.symptom or note.path == f"{self.subject.symptom}.md"
+        return named and has_chinese(note.symbol) == (self.subject.lang == "zh")
 
     def _notes(self) -> list[Row]:
         shelf = self.index.generation.shelf

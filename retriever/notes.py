@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from indexer.records import Passage
-from indexer.shelf import Row
+from indexer.shelf import Row, Shelf
 from indexer.store import Generation
 
 _CITATION = re.compile(
@@ -15,6 +15,10 @@ _CITATION = re.compile(
 )
 _QUOTED = re.compile(r"`([^`\s]+)`")
 _IDENTIFIER = re.compile(r"^[A-Za-z_][\w:]*$")
+_SEPARATOR = re.compile(r"::|[\s,.]+")
+# Code moves less between commits than two functions of a file are apart: so many lines weigh as much as one name.
+LINES_PER_NAME = 150
+
 _BULLET = re.compile(r"\n(?=[-*] )")
 
 
@@ -30,21 +34,20 @@ class Cited:
 def cited_by(generation: Generation, note: Passage) -> Iterator[Cited]:
     """Yield the passages behind each claim of a card.
 
-    At the commit that the card names, these are the passages of its lines. At another one, lines have moved: there it
-    is the passage of the same file that holds most of the identifiers that the claim names.
+    At the commit that the card names, these are the passages of its lines. At another one, lines and folders have
+    moved: there it is the passage of the file of that name that best fits the identifiers of the claim.
     """
     commits = {mark.name: mark.commit for mark in generation.manifest.corpora}
     for claim in _BULLET.split(note.text):
-        identifiers = [name for name in _QUOTED.findall(claim) if _IDENTIFIER.match(name) and len(name) > 3]
+        identifiers = {name for name in _QUOTED.findall(claim) if _IDENTIFIER.match(name) and len(name) > 3}
         for found in _CITATION.finditer(claim):
             corpus, path = found["corpus"], found["path"]
             first, last = int(found["first"]), int(found["last"] or found["first"])
-            same = commits.get(corpus, "").startswith(found["commit"][:12])
-            if same:
+            if commits.get(corpus, "").startswith(found["commit"][:12]):
                 rows = generation.shelf.by_place(corpus, path, first, last)
                 yield from (Cited(r.row, _overlap(r.passage, first, last), f"cited by {note.path}") for r in rows)
             elif corpus in commits:
-                moved = _holding(generation.shelf.by_place(corpus, path, 1, 1 << 30), identifiers, first)
+                moved = _fitting(_file_now(generation.shelf, corpus, path), identifiers, first)
                 if moved is not None:
                     yield Cited(moved.row, 0.8, f"{note.path} cites this code at {found['commit'][:12]}")
 
@@ -55,8 +58,20 @@ def _overlap(passage: Passage, first: int, last: int) -> float:
     return 0.5 + 0.5 * common / (last - first + 1)
 
 
-def _holding(rows: list[Row], identifiers: list[str], line: int) -> Row | None:
-    """Return the passage with most of the identifiers, the nearest to the old line among equals."""
-    counted = [(sum(name in row.passage.text for name in identifiers), row) for row in rows]
-    held = [(count, row) for count, row in counted if count]
-    return max(held, key=lambda pair: (pair[0], -abs(pair[1].passage.start_line - line)))[1] if held else None
+def _file_now(shelf: Shelf, corpus: str, path: str) -> list[Row]:
+    """Return the passages of a file, or of those of its name where the folder is another one now."""
+    rows = shelf.by_place(corpus, path, 1, 1 << 30)
+    named = [] if rows else shelf.rows(shelf.paths_ending(path.rpartition("/")[2]))
+    return rows or [row for row in named if row.passage.corpus == corpus]
+
+
+def _fitting(rows: list[Row], identifiers: set[str], line: int) -> Row | None:
+    """Return the passage that defines or holds most of the identifiers, the nearest to the old line among equals."""
+
+    def held(passage: Passage) -> int:
+        defined = sum(name in _SEPARATOR.split(passage.symbol) for name in identifiers)
+        return 2 * defined + sum(name in passage.text for name in identifiers)
+
+    fits = [(held(row.passage) - abs(row.passage.start_line - line) / LINES_PER_NAME, row) for row in rows]
+    found = [(fit, row) for fit, row in fits if held(row.passage)]
+    return max(found, key=lambda pair: pair[0])[1] if found else None

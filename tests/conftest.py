@@ -27,8 +27,9 @@ def sample_manifest() -> Manifest:
     return Manifest("ascendnpu-ir", "a3", "Apache-2.0", tests=("test/**",))
 
 
-def notes_job(text: str = NOTE) -> Job:
-    return Job(TextTree("notes", "all", "tritonkb", {"split_columns.md": text}), read_manifest("notes"), "notes")
+def notes_job(cards: dict[str, str] | None = None) -> Job:
+    texts = {"split_columns.md": NOTE} if cards is None else cards
+    return Job(TextTree("notes", "all", "tritonkb", texts), read_manifest("notes"), "notes")
 
 
 def sample_job(folder: Path = SAMPLE) -> Job:
