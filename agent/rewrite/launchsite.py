@@ -37,20 +37,22 @@ def all_launches_seen(file: KernelFile) -> bool:
 
 def read_total(site: LaunchSite, file: KernelFile) -> str | None:
     """Read the grid of `site` as one number of programs; None unless it is 1-D for certain."""
-    grid = site.grid
-    if isinstance(grid, cst.Name):
-        assigned = _sole_assignment(grid.value, site, file)
-        if isinstance(assigned, cst.Tuple) and len(assigned.elements) == 1:
-            return f"{grid.value}[0]"
-        if not isinstance(assigned, cst.Lambda):
-            return None
-        grid = assigned
+    grid = grid_value(site, file)
     if isinstance(grid, cst.Tuple) and len(grid.elements) == 1:
         entry = grid.elements[0].value
+        if grid is not site.grid and isinstance(site.grid, cst.Name):
+            return f"{site.grid.value}[0]"
         return file.text(entry) if _is_pure(entry) else None
     if isinstance(grid, cst.Lambda):
         return _read_lambda(grid, site, file)
     return None
+
+
+def grid_value(site: LaunchSite, file: KernelFile) -> cst.BaseExpression | None:
+    """Return the grid of `site`, through the variable that holds it; None where that may have another value."""
+    if isinstance(site.grid, cst.Name):
+        return _sole_assignment(site.grid.value, site, file)
+    return site.grid
 
 
 def limit_grid(site: LaunchSite, file: KernelFile, total: str, cores: int, parameter: str) -> list[Edit]:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from agent.records import Launch, Structure
 from agent.rewrite.flow import targets
+from agent.rewrite.grids import limit_tuned_grid
 from agent.rewrite.launchsite import (
     LaunchSite,
     add_constants,
@@ -39,10 +40,8 @@ def share_cores(subject: Subject, _structure: Structure) -> Rewrite | None:
     cores = _cores(file, subject)
     if subject.launch.programs <= cores:
         return None
-    total = file.fresh("total_programs")
-    host = _host_edits(file, cores, total, subject.launch)
-    kernel = _kernel_edits(file, total)
-    source = file.apply([*host, *kernel]) if host is not None and kernel is not None else None
+    edits = _passed_total(file, cores, subject.launch) or _tuned_total(file, cores)
+    source = file.apply(edits) if edits is not None else None
     if source is None:
         return None
     claim = message("rewrite.share_cores_claim", programs=subject.launch.programs, cores=cores)
@@ -56,9 +55,34 @@ def _cores(file: KernelFile, subject: Subject) -> int:
 
 
 def _uses_first_axis_only(file: KernelFile) -> bool:
+    """Tell whether programs know their place by the first axis alone, and none waits for another."""
     calls = [node for node in walk(file.kernel.body) if language_call(node, file) in {"program_id", "num_programs"}]
     known = calls_only_known(file.kernel.body, file, {"program_id", "num_programs"})
-    return known and bool(calls) and all(axis_of(call) == 0 for call in calls)
+    waits = any(language_call(node, file) in {"atomic_cas", "atomic_xchg"} for node in walk(file.kernel.body))
+    return known and not waits and bool(calls) and all(axis_of(call) == 0 for call in calls)
+
+
+def _passed_total(file: KernelFile, cores: int, launch: Launch) -> list[Edit] | None:
+    """Let the host pass the number of programs as one more argument."""
+    total = file.fresh("total_programs")
+    host, parameter, kernel = (
+        _host_edits(file, cores, total, launch),
+        add_parameters(file, [total]),
+        _looped(file, total),
+    )
+    return [*host, parameter, *kernel] if host and parameter is not None and kernel is not None else None
+
+
+def _tuned_total(file: KernelFile, cores: int) -> list[Edit] | None:
+    """Let the kernel compute the number of programs itself, where only the autotuner's configuration tells it."""
+    parameters = [parameter.name.value for parameter in file.kernel.params.params]
+    found = [limit_tuned_grid(site, file, parameters, cores) for site in find_launches(file)]
+    grids = [grid for grid in found if grid is not None]
+    totals = {grid.total for grid in grids}
+    if len(totals) != 1 or len(grids) != len(found) or not all_launches_seen(file):
+        return None
+    kernel = _looped(file, totals.pop())
+    return [*(grid.edit for grid in grids), *kernel] if kernel is not None else None
 
 
 def _host_edits(file: KernelFile, cores: int, total: str, launch: Launch) -> list[Edit] | None:
@@ -78,15 +102,13 @@ def _host_edits(file: KernelFile, cores: int, total: str, launch: Launch) -> lis
     return edits
 
 
-def _kernel_edits(file: KernelFile, total: str) -> list[Edit] | None:
-    """Add the parameter, and put the body in the loop."""
-    parameter = add_parameters(file, [total])
+def _looped(file: KernelFile, total: str) -> list[Edit] | None:
+    """Put the body in the loop over `total` programs."""
     index = _index_assignment(file)
     program = targets(index.body[0])[0] if index is not None else file.fresh("program")
     count = f"{file.language}.program_id(0), {total}, {file.language}.num_programs(0)"
     wrapping = Wrapping((), f"for {program} in range({count}):{_comment(index)}", index)
-    wrapped = wrap_body(file, wrapping, _in_loop(file, program, total))
-    return [parameter, *wrapped] if parameter is not None and wrapped is not None else None
+    return wrap_body(file, wrapping, _in_loop(file, program, total))
 
 
 def _index_assignment(file: KernelFile) -> cst.SimpleStatementLine | None:

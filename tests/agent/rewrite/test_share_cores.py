@@ -108,3 +108,29 @@ def test_a_file_that_states_its_launch_gets_another_grid(apply) -> None:
     source = rewritten(apply, KERNEL, "    pass\n\n\n" + stated)
     assert source is not None
     assert source.endswith('CONSTS = {"B": 256, "total_programs": 4096}\nGRID = (40,)\n')
+
+
+@pytest.mark.parametrize(
+    ("host", "launch"),
+    [
+        (
+            "    grid = lambda meta: (triton.cdiv(rows, meta['B']) * 2,)\n    kern[grid](x, rows)\n",
+            "kern[lambda meta_2: (min(grid(meta_2)[0], 40),)](x, rows)\n",
+        ),
+        (
+            "    kern[lambda meta: (triton.cdiv(rows, meta['B']) * 2,)](x, n=rows)\n",
+            "kern[lambda meta: (min(triton.cdiv(rows, meta['B']) * 2, 40),)](x, n=rows)\n",
+        ),
+    ],
+)
+def test_a_grid_of_the_autotuner_is_said_in_the_kernels_own_words(apply, host: str, launch: str) -> None:
+    source = rewritten(apply, KERNEL, host)
+    assert source is not None
+    assert source.startswith("def kern(x_ptr, n, B: tl.constexpr):\n")
+    assert "for pid in range(tl.program_id(0), (tl.cdiv(n, B) * 2), tl.num_programs(0)):  # the row" in source
+    assert source.endswith(launch)
+
+
+def test_a_grid_of_what_the_kernel_is_not_given_stays(apply) -> None:
+    host = "    kern[lambda meta: (triton.cdiv(rows, meta['B']),)](x, 1)\n"
+    assert rewritten(apply, KERNEL, host) is None
