@@ -187,7 +187,18 @@ class VectorCache:
     """Vectors by (model, text) in one SQLite file."""
 
     def __init__(self, path: Path, model: str) -> None:
-        self._database = sqlite3.connect(path)
+        try:
+            self._database = sqlite3.connect(path)
+            self._open(model)
+        except sqlite3.OperationalError:  # the disk refuses
+            raise
+        except sqlite3.DatabaseError:  # damaged: it only saves time, so it is begun anew
+            self._database.close()
+            path.unlink()
+            self._database = sqlite3.connect(path)
+            self._open(model)
+
+    def _open(self, model: str) -> None:
         with self._database:
             self._database.execute("CREATE TABLE IF NOT EXISTS models(id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
             self._database.execute("INSERT OR IGNORE INTO models(name) VALUES (?)", (model,))

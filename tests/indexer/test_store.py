@@ -246,6 +246,13 @@ def test_an_unchanged_build_embeds_nothing(tmp_path: Path) -> None:
     assert time.perf_counter() - begin < 30
 
 
+def test_a_damaged_cache_of_vectors_is_begun_anew(tmp_path: Path) -> None:
+    build(tmp_path, cards(3))
+    (tmp_path / "vectors.sqlite").write_bytes(b"garbage, not a database " * 100)
+    assert build(tmp_path, cards(3)).embedded == 3
+    assert build(tmp_path, cards(3)).embedded == 0
+
+
 def test_an_index_can_be_moved(tmp_path: Path) -> None:
     build(tmp_path / "a", cards(3))
     shutil.move(tmp_path / "a", tmp_path / "b")
