@@ -84,7 +84,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class BufferPlan:
-    """One planned on-chip buffer in `space` (ub, cbuf, cc): bytes of one copy, offset of the highest one, user's line."""
+    """One planned on-chip buffer in `space` (ub, cbuf, cc): bytes of one copy, offset of the highest, user's line."""
 
     space: str
     bytes: int
