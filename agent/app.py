@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agent.contract import (
@@ -22,8 +24,9 @@ from agent.contract import (
 )
 from agent.diagnose import Diagnosis, corpora_of, diagnose, is_foreign
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, finding_doc, launch_doc
+from agent.jobs import Failed, run_apart
 from agent.journal import Journal
-from agent.knowledge import Library
+from agent.knowledge import Library, open_library
 from agent.loop import Goal, Optimizer
 from agent.records import Blame, Entry, KernelSource, Lowered, Lowering, Rung
 from agent.sandbox import SandboxPolicy
@@ -40,12 +43,13 @@ EVIDENCE_PER_LINE = 3
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a use case works: the target, the sandbox's policy, the store (None: no index is used), the language."""
+    """Where a use case works: target, the sandbox's policy, the index (None: none is used), language, the store."""
 
     target: str
     policy: SandboxPolicy
     library: Library | None
     lang: Lang
+    store: str | None = None
 
 
 def read_source(path: Path, entry: Entry) -> KernelSource:
@@ -170,19 +174,58 @@ class Run:
     resume: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run began."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """A round of a run ended."""
+
+    run: Run
+    entry: RoundDoc
+
+
+RunEvent = Started | RoundEnded
+
+
 def optimize_kernels(
-    site: Site, runs: list[Run], on_start: Callable[[Run], None], on_round: Callable[[RoundDoc], None]
-) -> list[OptimizeDoc]:
-    """Optimise each file in turn with one warm worker; the callbacks are told of each run and each finished round."""
+    site: Site, runs: list[Run], on_event: Callable[[RunEvent], None], jobs: int = 1
+) -> list[OptimizeDoc | Failed]:
+    """Optimise each file, `jobs` at a time; `on_event` is told of each start and each finished round.
+
+    A single run raises its error; of several, one that fails leaves the others alone.
+    """
+    if len(runs) == 1:
+        with _open(site) as bench:
+            return [_optimize(site, bench, runs[0], on_event)]
+    # A process of its own opens the index again: an open one does not travel.
+    apart = dataclasses.replace(site, library=None)
+    opening = partial(_open_optimizer, apart, cites=site.library is not None)
+    return run_apart(opening, runs, min(jobs, len(runs)), on_event)
+
+
+@contextmanager
+def _open_optimizer(site: Site, *, cites: bool) -> Iterator[Callable[[Run, Callable[[RunEvent], None]], OptimizeDoc]]:
+    library = open_library(site.store) if cites else None
     with _open(site) as bench:
-        docs = []
-        for run in runs:
-            on_start(run)
-            # What the original makes of each case is computed once a run.
-            with Verifier(bench) as verifier:
-                optimizer = Optimizer(bench, verifier, site.library, Journal(run.folder), site.lang, on_round)
-                docs.append(optimizer.run(run.source, run.goal, resume=run.resume))
-        return docs
+        yield partial(_optimize, dataclasses.replace(site, library=library), bench)
+
+
+def _optimize(site: Site, bench: Workbench, run: Run, tell: Callable[[RunEvent], None]) -> OptimizeDoc:
+    tell(Started(run))
+    # What the original makes of each case is computed once a run.
+    with Verifier(bench) as verifier:
+        on_round = partial(_tell_round, tell, run)
+        optimizer = Optimizer(bench, verifier, site.library, Journal(run.folder), site.lang, on_round)
+        return optimizer.run(run.source, run.goal, resume=run.resume)
+
+
+def _tell_round(tell: Callable[[RunEvent], None], run: Run, entry: RoundDoc) -> None:
+    tell(RoundEnded(run, entry))
 
 
 def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:

@@ -23,6 +23,7 @@ from retriever.search import Index
 # A counterfactual costs one capture and one compilation (about 0.4 s for a vector kernel on two cores); the shares of
 # the findings below the most severe ones are too small for it to matter.
 MAX_COUNTERFACTUALS = 8
+LEAST_JUDGED = 0.01
 EVIDENCE_PER_FINDING = 4
 # The two compilers have separate histories: a passage of the other one proves nothing here.
 _SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")
@@ -125,7 +126,8 @@ class _Climb:
         seen = list(self._detect(rung))
         tried = 0
         for item in sorted(seen, key=_own_share, reverse=True):
-            verdict, after_us = self._judge(item, allowed=tried < MAX_COUNTERFACTUALS)
+            worth = _own_share(item) >= LEAST_JUDGED
+            verdict, after_us = self._judge(item, allowed=worth and tried < MAX_COUNTERFACTUALS)
             tried += verdict.verdict != "open"
             if verdict.verdict != "refuted":
                 self.findings.append(_finding(item, verdict, after_us, self.lowering))
@@ -138,7 +140,10 @@ class _Climb:
 
     def _judge(self, item: _Seen, *, allowed: bool) -> tuple[Counterfactual, float | None]:
         if not allowed:
-            return Counterfactual(message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS), "open"), None
+            return Counterfactual(
+                message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS, least=round(100 * LEAST_JUDGED)),
+                "open",
+            ), None
         costs: list[float | None] = []
 
         def lower(variant: Variant) -> Subject | None:

@@ -137,6 +137,8 @@ class Optimizer:
     def _round(self, state: _State, original: KernelSource) -> bool:
         """Run one round; return False when no rewrite is left to try."""
         started = time.monotonic()
+        if not self._has_offers(state):
+            return False
         diagnosis = diagnose(self.bench, state.source, self._index, self.lang)
         proposal = next(self._proposals(state, diagnosis), None)
         if proposal is None:
@@ -154,6 +156,19 @@ class Optimizer:
             state.best_round = entry.n
         self.on_round(entry)
         return True
+
+    def _has_offers(self, state: _State) -> bool:
+        """Return whether any rule has something new to offer; without, a diagnosis would lead nowhere."""
+        arch = self.bench.target.arch
+        offers = (
+            make(subject, structure)
+            for subject in subjects_of(state.lowering)
+            for symptom in SYMPTOMS
+            if arch in symptom.archs and rules_for(symptom.id)
+            for structure in symptom.detect(subject)
+            for make in rules_for(symptom.id)
+        )
+        return any(offer is not None and digest(offer.source) not in state.tried for offer in offers)
 
     def _proposals(self, state: _State, diagnosis: Diagnosis) -> Iterator[Proposal]:
         """Offer rewrites for the findings, most severe first; none that was tried or refuted."""

@@ -19,8 +19,16 @@ class TritonkbError(Exception):
         self.note: Message = message(key, **values)
         super().__init__(key)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let the error travel between processes with its values."""
+        return _rebuild, (type(self), self.note)
+
     def __str__(self) -> str:
         return render(self.note, "en")
+
+
+def _rebuild(kind: type[TritonkbError], note: Message) -> TritonkbError:
+    return kind(note.key, **note.values)
 
 
 class BadInput(TritonkbError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,12 +19,13 @@ from agent.cli.kernel_input import (
     sandbox_policy,
 )
 from agent.cli.options import Session
+from agent.jobs import Failed
 from indexer.errors import BadInput
 from indexer.messages import message
 
 if TYPE_CHECKING:
-    from agent.app import Run
-    from agent.contract import OptimizeDoc, RoundDoc
+    from agent.app import Run, RunEvent
+    from agent.contract import OptimizeDoc
     from agent.loop import Goal
     from agent.records import KernelSource
     from agent.report.terminal import Terminal
@@ -40,6 +42,7 @@ def optimize(
     target_speedup: TargetSpeedup = None,
     out: OutFolder = None,
     resume: ResumeFolder = None,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="kernel.jobs", min=0)] = 0,
     kernel: KernelName = "",
     signature: Signature = "",
     constexpr: Constexprs = None,
@@ -53,24 +56,47 @@ def optimize(
     _check(files, rounds, out, resume)
     sources = [read_kernel(file, kernel, signature, constexpr, grid) for file in files]
     library = open_library_if_built(session)
-    site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang)
+    site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang, session.settings.store)
     runs = _plan(sources, site.target, Goal(rounds, target_speedup), out, resume)
 
-    def on_start(run: Run) -> None:
-        told = {"file": run.source.path, "target": site.target, "folder": run.folder}
+    def on_event(event: RunEvent) -> None:
+        name = event.run.source.path if len(runs) > 1 else ""
+        _tell(session, event, site.target, f"{name}: " if name else "")
+
+    ended = optimize_kernels(site, runs, on_event, jobs or min(len(runs), os.cpu_count() or 1))
+    docs = [doc for doc in ended if not isinstance(doc, Failed)]
+    documents = [_document(doc, run) for doc, run in zip(ended, runs, strict=True)]
+    document = documents[0] if len(documents) == 1 else {"runs": documents}
+    session.output.answer(document, lambda console: _show(Terminal(console, session.output.lang), docs))
+    failures = [end.error for end in ended if isinstance(end, Failed)]
+    for error in failures:
+        session.output.complain(error.note)
+    if failures:
+        return failures[0].exit_code
+    return 0 if all(doc.best.round for doc in docs) else 1
+
+
+def _document(ended: OptimizeDoc | Failed, run: Run) -> dict[str, object]:
+    """Give the JSON of a run, or of its error beside the file's name."""
+    if isinstance(ended, Failed):
+        error = {"message": ended.error.note, "exit_code": ended.error.exit_code}
+        return {"file": str(run.source.path), "error": error}
+    return ended.to_json()
+
+
+def _tell(session: Session, event: RunEvent, target: str, prefix: str) -> None:
+    from agent.app import Started  # noqa: PLC0415 - see above
+
+    if isinstance(event, Started):
+        told = {"file": event.run.source.path, "target": target, "folder": event.run.folder}
         session.output.way_on = message("kernel.way_on", **told)
         session.output.progress(message("kernel.working", **told))
-
-    def on_round(entry: RoundDoc) -> None:
-        name = entry.rewrite.name if entry.rewrite is not None else "-"
-        symptom = entry.rewrite.symptom if entry.rewrite is not None else "-"
-        verdict = message(f"report.verdict_{entry.verdict}")
-        session.output.progress(message("report.round", n=entry.n, name=name, symptom=symptom, verdict=verdict))
-
-    docs = optimize_kernels(site, runs, on_start, on_round)
-    document = docs[0].to_json() if len(docs) == 1 else {"runs": [doc.to_json() for doc in docs]}
-    session.output.answer(document, lambda console: _show(Terminal(console, session.output.lang), docs))
-    return 0 if all(doc.best.round for doc in docs) else 1
+        return
+    entry = event.entry
+    name, symptom = (entry.rewrite.name, entry.rewrite.symptom) if entry.rewrite is not None else ("-", "-")
+    verdict = message(f"report.verdict_{entry.verdict}")
+    note = message("report.round", n=entry.n, name=name, symptom=symptom, verdict=verdict)
+    session.output.progress(message("kernel.of_file", file=prefix, note=note))
 
 
 def _show(terminal: Terminal, docs: list[OptimizeDoc]) -> None:
