@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from agent.contract import (
     CompileDoc,
     DiagnoseDoc,
     EvidenceDoc,
+    FailureDoc,
     OptimizeDoc,
     RoundDoc,
     RungDoc,
@@ -29,11 +31,11 @@ from agent.journal import Journal
 from agent.knowledge import Library, open_library
 from agent.loop import Goal, Optimizer
 from agent.records import Blame, Entry, KernelSource, Lowered, Lowering, Rung
-from agent.sandbox import SandboxPolicy
+from agent.sandbox import SandboxPolicy, is_limit
 from agent.toolchain.targets import find_target
 from agent.verify.check import Verifier
 from agent.workbench import Workbench, open_workbench
-from indexer.errors import BadInput
+from indexer.errors import BadInput, SandboxError
 from indexer.ir.blame import resolved_share
 from indexer.messages import Lang, render
 from retriever.attribution import evidence_for
@@ -57,7 +59,8 @@ def read_source(path: Path, entry: Entry) -> KernelSource:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        near = sorted(p.name for p in path.parent.glob("*.py"))[:5] if path.parent.is_dir() else []
+        beside = sorted(p.name for p in path.parent.glob("*.py")) if path.parent.is_dir() else []
+        near = get_close_matches(path.name, beside, 5) or beside[:5]
         raise BadInput("app.no_file", path=path, near=", ".join(near) or "-") from error
     except IsADirectoryError as error:
         raise BadInput("app.is_folder", path=path) from error
@@ -77,7 +80,8 @@ def _open(site: Site, *, every_pass: bool = False) -> AbstractContextManager[Wor
 def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> CompileDoc:
     """Lower every launch of `source`; with `out`, keep each stage's IR there, a folder a launch."""
     with _open(site, every_pass=True) as bench:
-        lowering = bench.lower(source, keep=out)
+        # The compilers run in folders of their own.
+        lowering = bench.lower(source, keep=None if out is None else out.resolve())
     docs = [compile_doc(item, _share(item), site.lang) for item in lowering.launches]
     return docs[lowering.costliest].model_copy(update={"launches": docs})
 
@@ -229,9 +233,10 @@ def _tell_round(tell: Callable[[RunEvent], None], run: Run, entry: RoundDoc) -> 
 
 
 def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:
-    """Cost kernels as they are."""
+    """Cost kernels as they are; of several files, one that fails leaves the others alone."""
     with _open(site) as bench:
-        lowerings: list[Lowering] = [bench.lower(source) for source in sources]
+        ended = [_lower_or_fail(bench, source, site.lang, alone=len(sources) == 1) for source in sources]
+    lowerings = [end for end in ended if not isinstance(end, FailureDoc)]
     return BenchDoc(
         kernels=[
             BenchKernelDoc(
@@ -244,5 +249,16 @@ def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:
             )
             for lowering in lowerings
             for item in lowering.launches
-        ]
+        ],
+        failures=[end for end in ended if isinstance(end, FailureDoc)],
     )
+
+
+def _lower_or_fail(bench: Workbench, source: KernelSource, lang: Lang, *, alone: bool) -> Lowering | FailureDoc:
+    """Lower one of several files; a fault of the file is its own result then."""
+    try:
+        return bench.lower(source)
+    except (BadInput, SandboxError) as error:
+        if alone or (isinstance(error, SandboxError) and not is_limit(error)):
+            raise
+        return FailureDoc(file=str(source.path), message=render(error.note, lang), exit_code=error.exit_code)

@@ -335,7 +335,16 @@ class BenchKernelDoc(Doc):
     diagnostics: list[DiagnosticDoc]
 
 
+class FailureDoc(Doc):
+    """A file of several that could not be read or captured."""
+
+    file: str
+    message: str
+    exit_code: int
+
+
 class BenchDoc(Doc):
     """`tritonkb bench`."""
 
     kernels: list[BenchKernelDoc]
+    failures: list[FailureDoc] = Field(default_factory=list)

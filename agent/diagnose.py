@@ -10,10 +10,11 @@ from pathlib import Path
 from agent.counterfactual import judge
 from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
 from agent.records import RUNGS, Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
+from agent.sandbox import is_limit
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.table import SYMPTOMS
 from agent.workbench import Change, Workbench
-from indexer.errors import BadInput
+from indexer.errors import BadInput, SandboxError
 from indexer.messages import Lang, Message, message
 from indexer.records import Passage
 from retriever.attribution import evidence_for
@@ -127,23 +128,24 @@ class _Climb:
         tried = 0
         for item in sorted(seen, key=_own_share, reverse=True):
             worth = _own_share(item) >= LEAST_JUDGED
-            verdict, after_us = self._judge(item, allowed=worth and tried < MAX_COUNTERFACTUALS)
-            tried += verdict.verdict != "open"
+            verdict, after_us, lowered = self._judge(item, allowed=worth and tried < MAX_COUNTERFACTUALS)
+            tried += lowered
             if verdict.verdict != "refuted":
                 self.findings.append(_finding(item, verdict, after_us, self.lowering))
 
     def _detect(self, rung: Rung) -> Iterable[_Seen]:
-        for index, subject in enumerate(self.subjects):
+        for index in self.lowering.active:
+            subject = self.subjects[index]
             for symptom in SYMPTOMS:
                 if symptom.rung == rung and self.bench.target.arch in symptom.archs:
                     yield from (_Seen(index, subject, symptom, s) for s in symptom.detect(subject))
 
-    def _judge(self, item: _Seen, *, allowed: bool) -> tuple[Counterfactual, float | None]:
+    def _judge(self, item: _Seen, *, allowed: bool) -> tuple[Counterfactual, float | None, bool]:
+        """Return the verdict, the cost with the structure gone (if confirmed), and whether anything was lowered."""
         if not allowed:
-            return Counterfactual(
-                message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS, least=round(100 * LEAST_JUDGED)),
-                "open",
-            ), None
+            least = round(100 * LEAST_JUDGED)
+            note = message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS, least=least)
+            return Counterfactual(note, "open"), None, False
         costs: list[float | None] = []
 
         def lower(variant: Variant) -> Subject | None:
@@ -152,7 +154,8 @@ class _Climb:
             return found
 
         verdict = judge(item.subject, item.structure, item.symptom, lower)
-        return verdict, costs[-1] if costs and verdict.verdict == "confirmed" else None
+        after_us = costs[-1] if costs and verdict.verdict == "confirmed" else None
+        return verdict, after_us, bool(costs)
 
     def _lower_variant(self, item: _Seen, variant: Variant) -> Subject | None:
         """Lower a variant and return the launch that corresponds to the item's, None where there is none."""
@@ -162,6 +165,10 @@ class _Climb:
         try:
             lowering = self.bench.lower(source, Change(variant.options, variant.compiler_flags))
         except BadInput:  # the variant's host cannot be captured: the counterfactual stays open
+            return None
+        except SandboxError as error:
+            if not is_limit(error):
+                raise
             return None
         twins = [s for s in subjects_of(lowering) if s.launch.kernel == item.subject.launch.kernel]
         same = [s for s in self.subjects if s.launch.kernel == item.subject.launch.kernel]
@@ -225,19 +232,26 @@ def _own_share(item: _Seen) -> float:
 def _finding(item: _Seen, verdict: Counterfactual, after_us: float | None, lowering: Lowering) -> Finding:
     severity, basis = _severity(item, after_us, lowering)
     name = item.symptom.id
-    lines = item.subject.source.splitlines()
     line = item.structure.line
-    text = lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
+    text = line_text(item.subject.source, line)
     return Finding(
         name, message(f"symptoms.{name}_title"), message(f"symptoms.{name}_why"), message(f"symptoms.{name}_advice"),
         severity, basis, lowering.source.path, line, text, item.structure, verdict, (), item.index,
     )  # fmt: skip
 
 
+def line_text(source: str, line: int | None) -> str:
+    """Return the text of a line without its indentation, "" for none."""
+    lines = source.splitlines()
+    return lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
+
+
 def _severity(item: _Seen, after_us: float | None, lowering: Lowering) -> tuple[float, str]:
     """Return the share of the host's cost that the structure holds, and what that share rests on.
 
-    Best is the counterfactual's predicted saving; else the share of the lines; a rejected kernel holds everything.
+    Best is the counterfactual's predicted saving. Else it is the share of the line, times the part of it that a symptom
+    estimates for its structure; where the counterfactual predicts no saving, the basis says that too. A rejected kernel
+    holds everything.
     """
     cost = item.subject.cost
     if cost is None:
@@ -246,4 +260,9 @@ def _severity(item: _Seen, after_us: float | None, lowering: Lowering) -> tuple[
     part = cost.value * item.subject.launch.count / whole if whole else 0.0
     if after_us is not None and after_us < cost.value:
         return min(1.0, part * (1 - after_us / cost.value)), "predicted_counterfactual_saving"
-    return min(1.0, part * _own_share(item)), f"predicted_{item.symptom.share}_share"
+    share = min(1.0, part * _own_share(item))
+    if after_us is not None:
+        return share, "line_share_without_predicted_saving"
+    if item.symptom.share == "line" and item.structure.weight < 1:
+        return share, "estimated_part_of_line"
+    return share, f"predicted_{item.symptom.share}_share"

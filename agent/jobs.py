@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ Work = Callable[[Task, Callable[[Event], None]], Result]
 
 # How often the processes are looked at while nothing is told.
 _LOOK_SECONDS = 0.5
+# What a process may take to leave its contexts: its worker is killed, its scratch folder removed.
+_GRACE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,15 @@ def _collect(
     on_event: Callable[[Event], None],
 ) -> list[Result | Failed]:
     results: dict[int, Result | Failed] = {}
+    dead = False
     while len(results) < count:
         try:
             item = said.get(timeout=_LOOK_SECONDS)
         except queue.Empty:
-            if not any(process.is_alive() for process in processes):
+            # One that died took its task with it; what it said before may still be on its way once.
+            if dead:
                 raise RuntimeError("a process of ours died") from None
+            dead = any(process.exitcode for process in processes) or not any(p.is_alive() for p in processes)
             continue
         if isinstance(item, _Told):
             on_event(item.event)
@@ -94,6 +101,11 @@ def _collect(
 
 
 def _end(process: SpawnProcess) -> None:
+    """End a process so that it can clean up: it has the terminal's Ctrl-C already, or gets one from us."""
+    process.join(_GRACE_SECONDS)
+    if process.is_alive() and process.pid is not None:
+        os.kill(process.pid, signal.SIGINT)
+        process.join(_GRACE_SECONDS)
     if process.is_alive():
         process.terminate()
     process.join()

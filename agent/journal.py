@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from agent.contract import Doc, OptimizeDoc, RoundDoc
 from agent.records import KernelSource
 from indexer.errors import BadInput, StoreError
@@ -75,15 +77,15 @@ class Journal:
 
     def resume(self, source: KernelSource, target: str) -> Past:
         """Read the rounds of an earlier run; raises `BadInput` when it is not a run of this file and target."""
-        lines = self._lines()
-        start = StartDoc.model_validate_json(lines[0])
+        start, rounds = self._read()
         if start.sha256 != digest(source.text):
             raise BadInput("journal.other_file", folder=self.folder, file=start.file)
         if start.target != target:
             raise BadInput("journal.other_target", folder=self.folder, target=start.target)
-        rounds = tuple(RoundDoc.model_validate_json(line) for line in lines[1:])
         kept = [r.n for r in rounds if r.verdict == "kept"]
         best = kept[-1] if kept else 0
+        if any(not self.candidate(r.n).exists() for r in rounds):
+            raise BadInput("journal.damaged", folder=self.folder)
         text = source.text if not kept else self.candidate(best).read_text(encoding="utf-8")
         write_whole(self.best, text)
         return Past(rounds, best, text)
@@ -102,6 +104,14 @@ class Journal:
     def finish(self, result: OptimizeDoc) -> None:
         """Write the result of the run."""
         write_whole(self.folder / RESULT, json.dumps(result.to_json(), ensure_ascii=False, indent=1))
+
+    def _read(self) -> tuple[StartDoc, tuple[RoundDoc, ...]]:
+        start, *rounds = self._lines()
+        try:
+            read = StartDoc.model_validate_json(start), tuple(RoundDoc.model_validate_json(line) for line in rounds)
+        except ValidationError as error:
+            raise BadInput("journal.damaged", folder=self.folder) from error
+        return read
 
     def _append(self, entry: Doc) -> None:
         path = self.folder / JOURNAL

@@ -21,18 +21,19 @@ from agent.contract import (
     RoundDoc,
     Verdict,
 )
-from agent.diagnose import Diagnosis, diagnose, subjects_of
+from agent.diagnose import Diagnosis, diagnose, line_text, subjects_of
 from agent.documents import cost_doc, diagnostic_docs, finding_doc
 from agent.journal import Journal, digest
 from agent.knowledge import Library
 from agent.ladder import escalations
 from agent.records import Finding, KernelSource, Lowering
 from agent.rewrite.table import rules_for
+from agent.sandbox import is_limit
 from agent.symptoms.base import Rewrite
 from agent.symptoms.table import SYMPTOMS
 from agent.verify.check import Checks, Verifier
 from agent.workbench import Workbench
-from indexer.errors import BadInput
+from indexer.errors import BadInput, SandboxError
 from indexer.messages import Lang, render
 from retriever.search import Index
 
@@ -66,7 +67,7 @@ class Proposal:
 
 @dataclass(slots=True)
 class _State:
-    """Where the run stands."""
+    """Where the run stands; a refuted direction is named by what stays the same when lines move."""
 
     source: KernelSource
     lowering: Lowering
@@ -74,6 +75,10 @@ class _State:
     rounds: list[RoundDoc] = field(default_factory=list)
     tried: set[str] = field(default_factory=set)
     refuted: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def is_new(self, offer: Rewrite, symptom: str, text: str) -> bool:
+        """Return whether an offer for a line of `text` was neither tried nor refuted in kind."""
+        return digest(offer.source) not in self.tried and (offer.name, symptom, text) not in self.refuted
 
 
 class Optimizer:
@@ -149,7 +154,7 @@ class Optimizer:
         state.rounds.append(entry)
         state.tried.add(digest(proposal.rewrite.source))
         if trial.claim == "refuted":
-            state.refuted.add(_direction(proposal.finding, proposal.rewrite))
+            state.refuted.add((proposal.rewrite.name, proposal.finding.symptom, proposal.finding.text))
         if trial.verdict == "kept" and trial.lowering is not None:
             state.source = dataclasses.replace(state.source, text=proposal.rewrite.source)
             state.lowering = trial.lowering
@@ -160,15 +165,16 @@ class Optimizer:
     def _has_offers(self, state: _State) -> bool:
         """Return whether any rule has something new to offer; without, a diagnosis would lead nowhere."""
         arch = self.bench.target.arch
-        offers = (
-            make(subject, structure)
-            for subject in subjects_of(state.lowering)
-            for symptom in SYMPTOMS
-            if arch in symptom.archs and rules_for(symptom.id)
-            for structure in symptom.detect(subject)
-            for make in rules_for(symptom.id)
-        )
-        return any(offer is not None and digest(offer.source) not in state.tried for offer in offers)
+        source = state.source.text
+        for subject in subjects_of(state.lowering):
+            for symptom in SYMPTOMS:
+                rules = rules_for(symptom.id) if arch in symptom.archs else ()
+                for structure in symptom.detect(subject) if rules else ():
+                    offers = filter(None, (make(subject, structure) for make in rules))
+                    text = line_text(source, structure.line)
+                    if any(state.is_new(offer, symptom.id, text) for offer in offers):
+                        return True
+        return False
 
     def _proposals(self, state: _State, diagnosis: Diagnosis) -> Iterator[Proposal]:
         """Offer rewrites for the findings, most severe first; none that was tried or refuted."""
@@ -176,9 +182,7 @@ class Optimizer:
         for finding in diagnosis.findings:
             for make in rules_for(finding.symptom):
                 offer = make(subjects[finding.launch_index], finding.structure)
-                if offer is None or digest(offer.source) in state.tried:
-                    continue
-                if _direction(finding, offer) not in state.refuted:
+                if offer is not None and state.is_new(offer, finding.symptom, finding.text):
                     yield Proposal(finding, offer)
 
     def _try(self, state: _State, original: KernelSource, proposal: Proposal) -> _Trial:
@@ -186,7 +190,9 @@ class Optimizer:
         candidate = dataclasses.replace(state.source, text=proposal.rewrite.source)
         try:
             lowering = self.bench.lower(candidate)
-        except BadInput as error:
+        except (BadInput, SandboxError) as error:
+            if isinstance(error, SandboxError) and not is_limit(error):
+                raise
             return _Trial("rejected", "refuted", render(error.note, self.lang), None, None)
         claim = _claim(state.lowering, lowering, proposal.finding)
         if lowering.cost is None:
@@ -282,11 +288,6 @@ class _Trial:
     reason: str
     lowering: Lowering | None
     checks: Checks | None
-
-
-def _direction(finding: Finding, rewrite: Rewrite) -> tuple[str, str, str]:
-    """Name a direction by what stays the same when lines move: the rewrite, the symptom, the text of the line."""
-    return rewrite.name, finding.symptom, finding.text
 
 
 def _is_cheaper(new: Lowering, old: Lowering) -> bool:

@@ -266,7 +266,21 @@ class Lowering:
     cost: Cost | None
 
     @property
+    def active(self) -> tuple[int, ...]:
+        """Return the indices of the launches that count.
+
+        Of an autotune group with a configuration that compiles that is the cheapest one, as the tuner would take it; of
+        all others every launch.
+        """
+        best: dict[str, int] = {}
+        for index, item in enumerate(self.launches):
+            if item.launch.group and item.cost is not None:
+                other = self.launches[best[item.launch.group]].cost if item.launch.group in best else None
+                if other is None or item.cost.value < other.value:
+                    best[item.launch.group] = index
+        return tuple(i for i, item in enumerate(self.launches) if best.get(item.launch.group, i) == i)
+
+    @property
     def costliest(self) -> int:
-        """Return the index of the launch that costs most; a rejected one counts as the costliest."""
-        values = [float("inf") if item.cost is None else item.cost.value for item in self.launches]
-        return values.index(max(values))
+        """Return the index of the active launch that costs most; a rejected one counts as the costliest."""
+        return max(self.active, key=lambda i: float("inf") if (cost := self.launches[i].cost) is None else cost.value)

@@ -29,4 +29,4 @@ def compile_file(
     doc = compile_kernel(site, source, out)
     folder = str(out) if out is not None else ""
     session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).compile(doc, folder))
-    return 0 if all(launch.status == "ok" for launch in doc.launches) else 1
+    return 0 if doc.status == "ok" else 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,9 +61,11 @@ def optimize(
     site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang, session.settings.store)
     runs = _plan(sources, site.target, Goal(rounds, target_speedup), out, resume)
 
+    started: list[str] = []
+
     def on_event(event: RunEvent) -> None:
         name = event.run.source.path if len(runs) > 1 else ""
-        _tell(session, event, site.target, f"{name}: " if name else "")
+        _tell(session, event, site.target, f"{name}: " if name else "", started)
 
     ended = optimize_kernels(site, runs, on_event, jobs or min(len(runs), os.cpu_count() or 1))
     docs = [doc for doc in ended if not isinstance(doc, Failed)]
@@ -84,12 +88,15 @@ def _document(ended: OptimizeDoc | Failed, run: Run) -> dict[str, object]:
     return ended.to_json()
 
 
-def _tell(session: Session, event: RunEvent, target: str, prefix: str) -> None:
+def _tell(session: Session, event: RunEvent, target: str, prefix: str, started: list[str]) -> None:
+    """Tell of an event; `started` collects how to go on with each run that was begun."""
     from agent.app import Started  # noqa: PLC0415 - see above
 
     if isinstance(event, Started):
-        told = {"file": event.run.source.path, "target": target, "folder": event.run.folder}
-        session.output.way_on = message("kernel.way_on", **told)
+        run = event.run
+        told = {"file": run.source.path, "target": target, "folder": run.folder}
+        started.append(f"tritonkb optimize {run.source.path} --target {target} --resume {run.folder}")
+        session.output.way_on = message("kernel.way_on", commands=" ; ".join(started))
         session.output.progress(message("kernel.working", **told))
         return
     entry = event.entry
@@ -118,7 +125,7 @@ def _plan(sources: list[KernelSource], target: str, goal: Goal, out: Path | None
     from agent.app import Run  # noqa: PLC0415
     from agent.loop import default_folder  # noqa: PLC0415
 
-    runs = []
+    runs: list[Run] = []
     for source in sources:
         if resume is not None:
             folder = resume
@@ -126,5 +133,13 @@ def _plan(sources: list[KernelSource], target: str, goal: Goal, out: Path | None
             folder = default_folder(source.path, target)
         else:
             folder = out if len(sources) == 1 else out / source.path.stem
+        taken = {run.folder for run in runs}
+        folder = next(f for f in _names(folder) if f not in taken)
         runs.append(Run(source, goal, folder, resume is not None))
     return runs
+
+
+def _names(folder: Path) -> Iterator[Path]:
+    """Yield a folder's name, then the same with -2, -3, …: two files may have one name."""
+    yield folder
+    yield from (folder.with_name(f"{folder.name}-{number}") for number in count(2))

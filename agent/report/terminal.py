@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 
 from agent.contract import (
     BenchDoc,
@@ -26,9 +27,12 @@ from indexer.messages import Lang, message, render
 # A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
 SHOWN_REASONS = 2
 SHOWN_REMARKS = 3
+_WHY = re.compile(r"^(defines|implements|tests|documents|uses|option_of|lowers|card|words) (?:pass )?(\S+)$")
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 # Below this share a finding is named but not explained: the prediction's own error is larger.
 LEAST_SHOWN = 0.01
+# From this share on a finding that no rule removed is worth a person's time.
+LEAST_BY_HAND = 0.05
 
 
 class Terminal:
@@ -68,11 +72,11 @@ class Terminal:
         for line in doc.lines:
             share = f"  [{_percent(line.share)}]" if line.share is not None else ""
             self._line(f"{line.line:>4}  {line.text}{share}", style="bold")
-            table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-            for op in line.ops:
-                replaced = f"<- {', '.join(op.replaced)}" if op.replaced else ""
-                table.add_row(f"{op.count} x", op.name, op.pass_argument or "-", replaced)
-            self.console.print(Padding(table, (0, 0, 0, 6), expand=False))
+            rows = [(f"{op.count} x", op.name, op.pass_argument or "-", ", ".join(op.replaced)) for op in line.ops]
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            for number, name, made_by, replaced in rows:
+                cells = f"{number:<{widths[0]}}  {name:<{widths[1]}}  {made_by:<{widths[2]}}"
+                self._line((f"{cells}  <- {replaced}" if replaced else cells).rstrip(), indent=6)
             for cited in line.evidence:
                 self._line(f"{cited.passage}  {cited.title}", style="dim", indent=6)
         self.say("resolved", share=_percent(doc.resolved_share))
@@ -80,6 +84,9 @@ class Terminal:
     def diagnose(self, doc: DiagnoseDoc) -> None:
         """Show the climb and its findings."""
         self._launch(doc.launch)
+        if len(doc.launches) > 1:
+            names = ", ".join(dict.fromkeys(d.kernel for d in doc.launches))
+            self.say("several", indent=2, count=len(doc.launches), names=names)
         self._cost(doc.cost)
         self._diagnostics(doc.diagnostics)
         self._ladder(doc.ladder)
@@ -116,7 +123,13 @@ class Terminal:
         proof = doc.counterfactual
         self.say("counterfactual", indent=2, change=proof.change, verdict=self._word(proof.verdict))
         for cited in doc.evidence:
-            self.say("evidence", style="dim", indent=2, passage=cited.passage, why=", ".join(cited.why[:SHOWN_REASONS]))
+            self.say(
+                "evidence",
+                style="dim",
+                indent=2,
+                passage=cited.passage,
+                why=", ".join(self._why(why) for why in cited.why[:SHOWN_REASONS]),
+            )
         if not doc.evidence:
             self.say("no_evidence", style="dim", indent=2)
         self.say("advice", style="green", indent=2, advice=doc.advice)
@@ -181,6 +194,11 @@ class Terminal:
         before, after = doc.baseline.cost, doc.best.cost
         why = self._word(f"stop_{doc.stopped.replace(' ', '_')}")
         self.say("stopped", rounds=len(doc.rounds), why=why)
+        done = {r.rewrite.symptom for r in doc.rounds if r.rewrite is not None and r.verdict == "kept"}
+        left = [f for f in doc.findings if f.symptom not in done and f.severity >= LEAST_BY_HAND]
+        if left:
+            named = ", ".join(f"{f.symptom}:{f.source.line or '-'} ({_percent(f.severity)})" for f in left)
+            self.say("by_hand", style="yellow", named=named)
         if doc.best.round == 0:
             self.say("nothing_kept", style="bold", cost=_figure(before, self.lang))
         elif doc.best.repaired and after is not None:
@@ -222,11 +240,18 @@ class Terminal:
         for d in docs:
             style = "red" if d.severity == "error" else "yellow"
             if d.line is None:
-                self.say("diagnostic", style=style, indent=2, severity=d.severity, stage=d.stage, message=d.message)
+                self.say(
+                    "diagnostic",
+                    style=style,
+                    indent=2,
+                    severity=self._word(f"severity_{d.severity}"),
+                    stage=d.stage,
+                    message=d.message,
+                )
             else:
                 self.say(
-                    "diagnostic_at", style=style, indent=2, severity=d.severity, stage=d.stage, line=d.line,
-                    message=d.message,
+                    "diagnostic_at", style=style, indent=2, severity=self._word(f"severity_{d.severity}"),
+                    stage=d.stage, line=d.line, message=d.message,
                 )  # fmt: skip
 
     def _ladder(self, rungs: list[RungDoc]) -> None:
@@ -236,13 +261,22 @@ class Terminal:
             note = f" [{self._word('localized')}]" if rung.localized else ""
             self._line(f"{mark} {self._word(f'rung_{rung.rung}')}: {rung.reason}{note}", indent=2)
 
+    def _why(self, why: str) -> str:
+        """Say in the user's language why a passage was chosen; a reason of another form stays as it is."""
+        found = _WHY.match(why)
+        if found is None:
+            return why
+        return render(message(f"report.why_{found[1]}", name=found[2]), self.lang)
+
     def _word(self, key: str) -> str:
         return render(message(f"report.{key}"), self.lang)
 
     def _line(self, text: str, style: str = "", indent: int = 0) -> None:
-        self.console.print(
-            Padding(text, (0, 0, 0, indent), expand=False) if indent else text, style=style, soft_wrap=not indent
-        )
+        """Print one line; a terminal wraps it under its indentation, a pipe gets it whole."""
+        if self.console.is_terminal and indent:
+            self.console.print(Padding(text, (0, 0, 0, indent), expand=False), style=style)
+        else:
+            self.console.print(" " * indent + text, style=style, soft_wrap=True)
 
 
 def _figure(doc: CostDoc | None, lang: Lang) -> str:

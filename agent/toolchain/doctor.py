@@ -16,6 +16,7 @@ from agent import knowledge
 from agent.sandbox import why_no_sandbox
 from agent.toolchain.backend_stub import write_stub
 from agent.toolchain.install import data_home, find_ascend, read_pins
+from agent.toolchain.pinned import pinned_versions
 from agent.toolchain.provision import read_commits, read_versions
 from agent.verify.llvm import missing_tools
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
@@ -31,8 +32,8 @@ BUILD_INDEX = "tritonkb index build"
 INSTALL_CPU_TOOLS = "sudo apt-get install mlir-19-tools libmlir-19 clang-19"
 # The private environment (1.7 GB, twice while it is replaced) and an index of the compilers' sources.
 NEEDED_BYTES = 4_000_000_000
-# The exact requirements of our own distribution: `name==version`, without those of extras.
-_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^;\s]+)\s*(?:;\s*(?!.*extra).*)?$")
+# The pins that the compilers themselves are.
+_COMPILERS = ("triton-ascend", "ascendnpu-ir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,9 @@ def worst_exit_code(checks: list[Check]) -> int:
 def check_python(_surroundings: Surroundings) -> Check:
     """Compare our own dependencies with what this release pins."""
     wrong = []
-    for requirement in metadata.requires("tritonkb") or ():
-        pin = _PIN.match(requirement)
-        if pin and (found := _installed_version(pin[1])) not in {pin[2], None}:
-            wrong.append(f"{pin[1]} {found} != {pin[2]}")
+    for name, pin in pinned_versions(metadata.requires("tritonkb") or (), platform.python_version()).items():
+        if (found := _installed_version(name)) not in {pin, None}:
+            wrong.append(f"{name} {found} != {pin}")
     versions = {"python": platform.python_version(), "tritonkb": metadata.version("tritonkb")}
     if wrong:
         return _lacking("python", message("doctor.python_other", **versions, wrong=", ".join(wrong)), "make setup")
@@ -84,7 +84,8 @@ def check_toolchain(_surroundings: Surroundings) -> Check:
     except ToolchainError as error:
         return _lacking("toolchain", error.note, INSTALL_TOOLCHAIN, ToolchainError.exit_code)
     versions = read_versions(found.site)
-    pinned = dict(requirement.split("==") for requirement in read_pins().requirements[:2])
+    pins = pinned_versions(read_pins().requirements, read_pins().pythons[0])
+    pinned = {name: pins[name] for name in _COMPILERS}
     wrong = [f"{name} {versions.get(name)} != {pin}" for name, pin in pinned.items() if versions.get(name) != pin]
     if wrong:
         return _lacking("toolchain", message("doctor.toolchain_other", wrong=", ".join(wrong)), REINSTALL_TOOLCHAIN)

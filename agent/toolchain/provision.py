@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from agent.toolchain.install import AscendInstall, Pins, inspect_environment, private_environment, read_pins
+from agent.toolchain.pinned import pinned_versions
 from agent.toolchain.pip import install_requirements, make_environment, run_step
 from agent.toolchain.pythons import find_python
 from agent.toolchain.torch_index import choose_torch_index
@@ -34,7 +35,10 @@ Tell = Callable[[Message], None]
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What an environment holds: all distributions, and the commits that its compilers name themselves."""
+    """What an environment holds: all distributions, and the commits that its compilers name themselves.
+
+    `requirements` are the pins it was made from, those for its Python and without markers.
+    """
 
     python: str
     requirements: tuple[str, ...]
@@ -52,12 +56,12 @@ def install_ascend(tell: Tell, *, python: Path | None = None, torch_index: str |
     pins = read_pins()
     link = private_environment()
     present = read_installed(link)
-    if present is not None and present.requirements == pins.requirements:
+    if present is not None and present.requirements == exact_requirements(pins, present.python):
         return present, False
     link.parent.mkdir(parents=True, exist_ok=True)
     with _locked(link, tell):
         present = read_installed(link)
-        if present is not None and present.requirements == pins.requirements:
+        if present is not None and present.requirements == exact_requirements(pins, present.python):
             return present, False
         _sweep(link)
         interpreter = find_python(pins.pythons, python)
@@ -88,6 +92,11 @@ def read_installed(environment: Path) -> Installed | None:
     return Installed(table["python"], tuple(table["requirements"]), table["versions"], table["commits"])
 
 
+def exact_requirements(pins: Pins, python: str) -> tuple[str, ...]:
+    """Give what the pins ask of an environment with `python` ("3.11.7"), without markers."""
+    return tuple(f"{name}=={version}" for name, version in pinned_versions(pins.requirements, python).items())
+
+
 def read_versions(site: Path) -> dict[str, str]:
     """Read the versions of all distributions in a site-packages folder, by normalised name."""
     found = metadata.distributions(path=[str(site)])
@@ -108,9 +117,12 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
         index = choose_torch_index(torch_index)
         if index:
             tell(message("toolchain.torch_index", index=index))
-        install_requirements(folder / "bin" / "python", pins.requirements, index, tell)
+        python = folder / "bin" / "python"
+        version = run_step([str(python), "-c", "import platform; print(platform.python_version())"]).strip()
+        requirements = exact_requirements(pins, version)
+        install_requirements(python, requirements, index, tell)
         tell(message("toolchain.verifying"))
-        installed = _verify(folder, pins)
+        installed = _verify(folder, version, requirements)
         (folder / RECORD).write_text(json.dumps(asdict(installed), indent=2) + "\n", encoding="utf-8")
         _point(link, folder)
     except BaseException:
@@ -121,14 +133,13 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
     return installed
 
 
-def _verify(folder: Path, pins: Pins) -> Installed:
+def _verify(folder: Path, python: str, requirements: tuple[str, ...]) -> Installed:
     install = inspect_environment(folder / "bin" / "python")
     run_step(
         [str(install.python), "-c", "import triton, torch, numpy, pybind11; import triton.backends.ascend.compiler"]
     )
     run_step([str(install.adapter), "--version"])
-    version = run_step([str(install.python), "-c", "import platform; print(platform.python_version())"]).strip()
-    return Installed(version, pins.requirements, read_versions(install.site), read_commits(install))
+    return Installed(python, requirements, read_versions(install.site), read_commits(install))
 
 
 def _commit_of(tool: Path) -> str:

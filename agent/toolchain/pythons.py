@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agent.toolchain.pip import has_own_pip
@@ -33,10 +33,20 @@ def find_python(versions: Sequence[str], named: Path | None = None) -> Path:
             raise BadInput("toolchain.wrong_python", **values)
         return named
     for candidates in (_present(versions), _fetched_by_uv(versions), _fetched_by_apt(versions)):
-        for candidate in candidates:
-            if _version_of(candidate) in versions:
-                return Path(candidate)
+        found = _most_preferred(versions, candidates)
+        if found is not None:
+            return found
     raise ToolchainError("toolchain.no_python", versions=" / ".join(versions), version=versions[0])
+
+
+def _most_preferred(versions: Sequence[str], candidates: Iterable[str]) -> Path | None:
+    others: dict[str | None, str] = {}
+    for candidate in candidates:
+        version = _version_of(candidate)
+        if version == versions[0]:
+            return Path(candidate)
+        others.setdefault(version, candidate)
+    return next((Path(others[version]) for version in versions if version in others), None)
 
 
 def _present(versions: Sequence[str]) -> Iterator[str]:

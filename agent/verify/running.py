@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 from agent.capture import job_of, read_launch
 from agent.records import KernelSource, Launch
+from agent.sandbox import is_limit
 from agent.toolchain.client import Reply, Worker
 from agent.toolchain.flags import adapter_passes
 from agent.toolchain.install import AscendInstall
@@ -25,7 +26,6 @@ Level = Literal["linalg_cpu", "interpreter", "device", "none"]
 # A host may launch a kernel only after it saw another's results; each such step needs a round of building.
 _BUILD_ROUNDS = 8
 # The sandbox's errors that a host can cause; any other means that there is no sandbox.
-_LIMITS = frozenset({"sandbox.timeout", "sandbox.memory"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _ask(
     except BadInput as error:
         return Broke(error.note)
     except SandboxError as error:
-        if error.note.key not in _LIMITS:
+        if not is_limit(error):
             raise
         return Broke(error.note, limit=True)
 

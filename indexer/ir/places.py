@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from indexer.ir.brackets import closing, split_commas
 from indexer.ir.records import Place
 
 _FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))")
 _MAX_NESTING = 64  # callsite chains in Triton are as deep as its inlined helpers; this only stops a malformed cycle
 
 
@@ -45,12 +47,21 @@ class Places:
             return next((place for place in found if place is not None), None)
         at = _FILE.match(text)
         if at:
-            inside = at[1] == self._user_file and int(at[2]) > 0
-            return Place(at[1], int(at[2]), int(at[3])) if inside else None
+            inside = _unescape(at[1]) == self._user_file and int(at[2]) > 0
+            return Place(self._user_file, int(at[2]), int(at[3])) if inside else None
         if text.startswith('"') and "(" in text:  # a named location: "name"(inner)
             start = text.index("(", text.index('"', 1))
             return self._resolve(text[start + 1 : closing(text, start) - 1], depth + 1)
         return None
+
+
+@lru_cache
+def _unescape(text: str) -> str:
+    """Undo MLIR's escapes: a byte that is not printable ASCII is printed as two hexadecimal digits."""
+    if "\\" not in text:
+        return text
+    raw = _ESCAPE.sub(lambda m: bytes([int(m[1], 16)]) if m[1] else m[2], text.encode())
+    return raw.decode(errors="replace")
 
 
 def _split_at(text: str) -> tuple[str, str]:

@@ -94,3 +94,19 @@ def test_a_full_disk_is_a_store_error_and_leaves_no_part_file(tmp_path: Path) ->
     with pytest.raises(StoreError, match="free space"):
         journal.record(a_round(1, "kept"), "x = 2\n")
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_damaged_journal_is_told_as_one(tmp_path: Path) -> None:
+    Journal(tmp_path).begin(SOURCE, "ascend910b3", 12)
+    (tmp_path / JOURNAL).write_text('{"kind": "start"}\n')
+    with pytest.raises(BadInput, match="damaged"):
+        Journal(tmp_path).resume(SOURCE, "ascend910b3")
+
+
+def test_a_run_whose_candidate_is_gone_is_told_as_damaged(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.begin(SOURCE, "ascend910b3", 12)
+    journal.record(a_round(1, "kept"), "x = 2\n")
+    journal.candidate(1).unlink()
+    with pytest.raises(BadInput, match="damaged"):
+        journal.resume(SOURCE, "ascend910b3")

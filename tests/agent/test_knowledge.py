@@ -230,7 +230,9 @@ def test_the_default_corpora_build_without_a_network(tmp_path: Path) -> None:
     names = {c["name"]: c["passages"] for c in json.loads(made.stdout)["corpora"]}
     assert names["toolchain"] > 1500
     found = subprocess.run(
-        [SCRIPT, "search", "--pass", "hivm-plan-memory", "--store", str(tmp_path / "kb")], capture_output=True, text=True,
+        [SCRIPT, "search", "--pass", "hivm-plan-memory", "--store", str(tmp_path / "kb")],
+        capture_output=True,
+        text=True,
         check=True,
-    )  # fmt: skip
+    )
     assert "catalog" in found.stdout

@@ -68,3 +68,10 @@ def test_a_dump_cut_short_is_refused() -> None:
 def test_text_that_is_not_generic_form_names_its_line() -> None:
     with pytest.raises(ValueError, match="line 2 is not generic-form"):
         parse_module("\nmodule {\n}\n", FILE)
+
+
+def test_a_file_name_in_chinese_is_the_users_file() -> None:
+    text = TEXT.replace("/job/k.py", "/job/\\E6\\A0\\B8.py")
+    loop = next(op for op in parse_module(text, "/job/核.py").top.walk() if op.name == "scf.for")
+    assert loop.place is not None
+    assert (loop.place.file, loop.place.line) == ("/job/核.py", 9)
