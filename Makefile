@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # Byte code is written when a module is first imported; doing it for all of torch at once costs a minute.
 PIP_INSTALL := $(PIP) install --quiet --no-compile
 # What the toolchain installer needs, so that it can work while the large packages arrive.
-EARLY := typer rich pydantic filelock platformdirs tomli
+EARLY := typer rich pydantic filelock platformdirs packaging tomli
 
 # $(call step,name,commands): run the commands, print the time they took and the name.
 define step
@@ -35,11 +35,12 @@ $(STAMPS)/venv:
 	@$(call step,virtual environment,$(PYTHON) -m venv .venv && $(PIP_INSTALL) $$($(BIN)/python -c "$$EARLY_PINS" $(EARLY)))
 	@mkdir -p $(STAMPS) && touch $@
 
-# Prints the requirements of pyproject.toml for the names given.
+# Prints the requirements of pyproject.toml for the names given, with their markers, each as one word.
 define EARLY_PINS
 import re, sys
 text = open("pyproject.toml").read()
-print(*(pin for pin in re.findall(r'^    "([^";]+==[^";]+)', text, re.M) if pin.split("==")[0] in sys.argv[1:]))
+pins = re.findall(r'^    "([^"]+==[^"]+)"', text, re.M)
+print(*(pin.replace(" ", "") for pin in pins if pin.split("==")[0] in sys.argv[1:]))
 endef
 export EARLY_PINS
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import typer
+from packaging.requirements import Requirement
 
 from agent.cli.commands import COMMANDS
 from agent.cli.main import build_app
 from agent.cli.output import Output
+from agent.toolchain.install import read_pins
 from indexer.toml import parse_toml
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +80,24 @@ def test_the_licence_is_the_one_the_package_declares() -> None:
     declared = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["license"]
     assert declared == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def pins_of(group: str) -> list[Requirement]:
+    project = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    named = {"tritonkb": project["dependencies"], "toolchain": read_pins().requirements, **optional}
+    return [Requirement(text) for text in named[group]]
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("group", ["tritonkb", "dev", "toolchain"])
+def test_exactly_one_version_of_a_requirement_is_pinned_for_each_python(group: str, python: str) -> None:
+    pins = pins_of(group)
+    environment = {"python_version": python, "python_full_version": f"{python}.0"}
+    chosen = Counter(pin.name for pin in pins if pin.marker is None or pin.marker.evaluate(environment))
+    everywhere = {pin.name for pin in pins} - {"tomli"}  # in the standard library from 3.11 on
+    assert chosen == Counter(everywhere | ({"tomli"} & chosen.keys()))
+    assert all(re.fullmatch(r"==[\w.]+", str(pin.specifier)) for pin in pins)
 
 
 def test_no_file_names_somebodys_home() -> None:

@@ -21,7 +21,14 @@ from filelock import FileLock
 
 from agent.toolchain.install import find_ascend, inspect_environment, private_environment, read_pins
 from agent.toolchain.pip import install_requirements, make_environment
-from agent.toolchain.provision import install_ascend, read_commits, read_installed, read_versions, remove_ascend
+from agent.toolchain.provision import (
+    exact_requirements,
+    install_ascend,
+    read_commits,
+    read_installed,
+    read_versions,
+    remove_ascend,
+)
 from agent.toolchain.pythons import find_python
 from agent.toolchain.torch_index import choose_torch_index
 from indexer.errors import BadInput, ToolchainError
@@ -224,6 +231,37 @@ def test_a_toolchain_of_another_name_is_bad_input() -> None:
     done = subprocess.run([SCRIPT, "toolchain", "install", "abacus"], capture_output=True, text=True, check=False)
     assert done.returncode == BadInput.exit_code
     assert "abacus" in done.stderr
+
+
+@pytest.mark.parametrize("newer_first", [True, False])
+def test_the_preferred_python_is_taken_wherever_it_stands_on_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, newer_first: bool
+) -> None:
+    for version in ("3.1", "3.2"):
+        program = tmp_path / version / ("python3" if (version == "3.2") == newer_first else "python")
+        program.parent.mkdir()
+        program.write_text(f"#!/bin/sh\necho {version}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/3.1:{tmp_path}/3.2")
+    assert find_python(("3.2", "3.1")).parent.name == "3.2"
+    assert find_python(("3.1", "3.2")).parent.name == "3.1"
+
+
+@pytest.mark.parametrize(("python", "numpy"), [("3.10.13", "2.2.6"), ("3.11.7", "2.3.5")])
+def test_an_environment_is_asked_for_what_is_pinned_for_its_python(python: str, numpy: str) -> None:
+    asked = exact_requirements(read_pins(), python)
+    assert f"numpy=={numpy}" in asked
+    assert [requirement for requirement in asked if ";" in requirement] == []
+    assert len(asked) == len({requirement.partition("==")[0] for requirement in asked})
+
+
+def test_what_was_installed_for_a_python_counts_as_there(tmp_path: Path) -> None:
+    record = private_environment().with_name("ascend.d") / "old/tritonkb.json"
+    _old_environment()
+    table = {"python": "3.10.13", "requirements": exact_requirements(read_pins(), "3.10.13")}
+    record.write_text(json.dumps({**table, "versions": {}, "commits": {}}))
+    installed, made_now = install_ascend([].append)
+    assert (installed.python, made_now) == ("3.10.13", False)
 
 
 def test_the_pins_name_exact_versions() -> None:
