@@ -31,11 +31,10 @@ EVERYWHERE = ("as_json", "store", "verbose", "lang")
 # All shared options by parameter name; those that are fields of `Settings` end up in `session.settings`.
 SHARED: Mapping[str, tuple[Any, object]] = {
     "as_json": (Annotated[bool, typer.Option("--json", help="cli.json")], False),
-    "store": (Annotated[str | None, typer.Option("--store", metavar="DIR|URL", help="cli.store")], None),
+    "store": (Annotated[str | None, typer.Option("--store", metavar="DIR", help="cli.store")], None),
     "verbose": (Annotated[int, typer.Option("--verbose", "-v", count=True, show_default=False, help="cli.verbose")], 0),
     "lang": (Annotated[Literal["en", "zh"] | None, typer.Option("--lang", help="cli.lang")], None),
     "target": (Annotated[str | None, typer.Option("--target", metavar="T", help="cli.target")], None),
-    "model": (Annotated[str | None, typer.Option("--model", metavar="NAME", help="cli.model")], None),
     "embedder": (Annotated[str | None, typer.Option("--embedder", metavar="NAME", help="cli.embedder")], None),
     "toolchain_python": (
         Annotated[Path | None, typer.Option("--toolchain-python", metavar="PYTHON", help="cli.toolchain_python")],

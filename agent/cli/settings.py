@@ -24,7 +24,6 @@ class Settings(BaseModel):
 
     store: str | None = None
     target: str = "ascend910b3"
-    model: str | None = None
     embedder: str | None = None
     toolchain_python: Path | None = None
     unsafe_no_sandbox: bool = False

@@ -57,7 +57,7 @@ def echo(
 
 TRIAL = (
     Command("fail", f"{__name__}:fail", "cli.summary"),
-    Command("echo", f"{__name__}:echo", "cli.summary", ("target", "model", "toolchain_python", "unsafe_no_sandbox")),
+    Command("echo", f"{__name__}:echo", "cli.summary", ("target", "embedder", "toolchain_python", "unsafe_no_sandbox")),
     Command("toolchain echo", f"{__name__}:echo", "cli.summary"),
 )
 
@@ -129,14 +129,14 @@ def test_flags_win_over_the_environment_and_that_over_the_nearer_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "config/tritonkb").mkdir(parents=True)
-    (tmp_path / "config/tritonkb/tritonkb.toml").write_text('store = "far"\ntarget = "far"\nmodel = "far"\n')
-    (tmp_path / "tritonkb.toml").write_text('target = "near"\nmodel = "near"\n')
-    monkeypatch.setenv("TRITONKB_MODEL", "env")
+    (tmp_path / "config/tritonkb/tritonkb.toml").write_text('store = "far"\ntarget = "far"\nembedder = "far"\n')
+    (tmp_path / "tritonkb.toml").write_text('target = "near"\nembedder = "near"\n')
+    monkeypatch.setenv("TRITONKB_EMBEDDER", "env")
     run(["echo", "--json"], TRIAL)
     given = json.loads(capsys.readouterr().out)
-    assert (given["store"], given["target"], given["model"]) == ("far", "near", "env")
-    run(["echo", "--model", "flag", "--json"], TRIAL)
-    assert json.loads(capsys.readouterr().out)["model"] == "flag"
+    assert (given["store"], given["target"], given["embedder"]) == ("far", "near", "env")
+    run(["echo", "--embedder", "flag", "--json"], TRIAL)
+    assert json.loads(capsys.readouterr().out)["embedder"] == "flag"
 
 
 def test_the_language_comes_from_the_flag_the_environment_the_file_or_the_locale(
