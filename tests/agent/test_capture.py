@@ -13,7 +13,7 @@ from agent.toolchain.client import Worker
 from indexer.errors import BadInput
 
 HOSTS = Path(__file__).parent.parent / "kernels" / "hosts"
-SHARED = os.environ.get("TRITONKB_SHARED_DATA")
+SHARED = os.environ.get("TRITONKB_TEST_DATA")
 AKG = os.environ.get("TRITONKB_AKG")
 HEAD = """import torch
 import triton
@@ -269,7 +269,7 @@ def test_modules_beside_the_file_come_along(worker, tmp_path, name):
 
 
 @pytest.mark.toolchain
-@pytest.mark.skipif(SHARED is None, reason="TRITONKB_SHARED_DATA names no folder with symptom_pairs")
+@pytest.mark.skipif(SHARED is None, reason="TRITONKB_TEST_DATA names no folder with symptom_pairs")
 @pytest.mark.parametrize("target", ["ascend910b3", "ascend950"])
 def test_every_file_of_the_symptom_pairs_gives_ttir(worker, target):
     files = sorted(Path(SHARED, "symptom_pairs").glob("*.py"))

@@ -18,11 +18,11 @@ from agent.toolchain.install import find_ascend
 from agent.toolchain.targets import find_target
 from indexer.messages import render
 
-SHARED = os.environ.get("TRITONKB_SHARED_DATA")
+SHARED = os.environ.get("TRITONKB_TEST_DATA")
 PAIRS = (
     sorted(p.name.removesuffix("_slow.py") for p in Path(SHARED, "symptom_pairs").glob("*_slow.py")) if SHARED else []
 )
-needs_pairs = pytest.mark.skipif(not SHARED, reason="TRITONKB_SHARED_DATA does not name the folder of the pairs")
+needs_pairs = pytest.mark.skipif(not SHARED, reason="TRITONKB_TEST_DATA does not name the folder of the pairs")
 # The additive model credits no overlap of load and compute, which is all that this pair differs in.
 NO_OVERLAP = {"single_shot"}
 

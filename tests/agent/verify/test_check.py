@@ -18,7 +18,7 @@ from agent.verify.running import InterpreterRunner
 from indexer.messages import LANGUAGES, render
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.skipif(find_llvm() is None, reason="LLVM 19 is not installed")]
-SHARED = os.environ.get("TRITONKB_SHARED_DATA")
+SHARED = os.environ.get("TRITONKB_TEST_DATA")
 
 HEAD = """
 import torch
@@ -198,7 +198,7 @@ def test_the_interpreter_checks_the_same_policy(verifier, interpreter):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(SHARED is None, reason="TRITONKB_SHARED_DATA is not set")
+@pytest.mark.skipif(SHARED is None, reason="TRITONKB_TEST_DATA is not set")
 def test_fast_kernels_of_the_pairs_compute_what_the_slow_ones_do(verifier):
     folder = Path(SHARED or "") / "symptom_pairs"
     found = {}
