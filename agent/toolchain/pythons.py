@@ -33,9 +33,9 @@ def find_python(versions: Sequence[str], named: Path | None = None) -> Path:
             raise BadInput("toolchain.wrong_python", **values)
         return named
     for candidates in (_present(versions), _fetched_by_uv(versions), _fetched_by_apt(versions)):
-        found = _most_preferred(versions, candidates)
-        if found is not None:
-            return found
+        preferred = _most_preferred(versions, candidates)
+        if preferred is not None:
+            return preferred
     raise ToolchainError("toolchain.no_python", versions=" / ".join(versions), version=versions[0])
 
 
