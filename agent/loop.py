@@ -27,7 +27,7 @@ from agent.journal import Journal, digest
 from agent.knowledge import Library
 from agent.ladder import escalations
 from agent.records import Finding, KernelSource, Lowering
-from agent.rewrite.table import rules_for
+from agent.rewrite.table import Rule, rules_for
 from agent.sandbox import is_limit
 from agent.symptoms.base import Rewrite
 from agent.symptoms.table import SYMPTOMS
@@ -82,9 +82,9 @@ class _State:
 
 
 class Optimizer:
-    """One run over one file; `on_round` is told of each finished round."""
+    """One run over one file; `on_round` is told of each finished round, `rules` gives a symptom's rewrites."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - a run needs its bench, its judge, its books, its listener and its rules
         self,
         bench: Workbench,
         verifier: Verifier,
@@ -92,6 +92,7 @@ class Optimizer:
         journal: Journal,
         lang: Lang,
         on_round: Callable[[RoundDoc], None],
+        rules: Callable[[str], tuple[Rule, ...]] = rules_for,
     ) -> None:
         self.bench = bench
         self.verifier = verifier
@@ -99,6 +100,7 @@ class Optimizer:
         self.journal = journal
         self.lang: Lang = lang
         self.on_round = on_round
+        self.rules = rules
 
     def run(self, source: KernelSource, goal: Goal, *, resume: bool = False) -> OptimizeDoc:
         """Optimise `source`; a resumed run goes on after its last whole round."""
@@ -168,7 +170,7 @@ class Optimizer:
         source = state.source.text
         for subject in subjects_of(state.lowering):
             for symptom in SYMPTOMS:
-                rules = rules_for(symptom.id) if arch in symptom.archs else ()
+                rules = self.rules(symptom.id) if arch in symptom.archs else ()
                 for structure in symptom.detect(subject) if rules else ():
                     offers = filter(None, (make(subject, structure) for make in rules))
                     text = line_text(source, structure.line)
@@ -180,7 +182,7 @@ class Optimizer:
         """Offer rewrites for the findings, most severe first; none that was tried or refuted."""
         subjects = tuple(subjects_of(diagnosis.lowering))
         for finding in diagnosis.findings:
-            for make in rules_for(finding.symptom):
+            for make in self.rules(finding.symptom):
                 offer = make(subjects[finding.launch_index], finding.structure)
                 if offer is not None and state.is_new(offer, finding.symptom, finding.text):
                     yield Proposal(finding, offer)

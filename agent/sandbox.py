@@ -119,12 +119,12 @@ def wrap(command: Sequence[str | Path], policy: SandboxPolicy, environment: Mapp
     return Wrapped((*_limits(policy, processes=False), *words), inside, ("limits", "wall-clock"))
 
 
-@cache
 def is_limit(error: SandboxError) -> bool:
     """Return whether a program ran into a limit, which tells about the program and not about the sandbox."""
     return error.note.key in {"sandbox.timeout", "sandbox.memory"}
 
 
+@cache
 def why_no_sandbox() -> str | None:
     """Return why bubblewrap cannot work here, None when it can: it is found by running `true` in it."""
     for program in ("bwrap", "setpriv", "prlimit"):

@@ -213,3 +213,76 @@ def test_an_optimised_kernel_is_cheaper_checked_and_says_predicted(
     assert doc.best.speedup > 1.2
     assert (tmp_path / "run" / "best.py").read_text() != path.read_text()
     assert path.read_text() == HEAD + WIDE64
+
+
+def test_a_relative_out_folder_keeps_the_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = in_file(tmp_path, COPY)
+    monkeypatch.chdir(tmp_path)
+    assert run(["compile", str(path), "--out", "ir", "--json"]) == 0
+    doc = CompileDoc.model_validate_json(capsys.readouterr().out)
+    assert all(Path(file).is_relative_to(tmp_path / "ir") for file in doc.files.values())
+
+
+def test_a_chinese_file_name_keeps_its_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "我的 核函数.py"
+    path.write_text(HEAD + COPY, encoding="utf-8")
+    assert run(["blame", str(path), "--json"]) == 0
+    doc = BlameDoc.model_validate_json(capsys.readouterr().out)
+    assert doc.resolved_share == 1.0
+    assert [entry.line for entry in doc.lines]
+
+
+TUNED = """
+@triton.autotune(configs=[triton.Config({"BLOCK": 1024}), triton.Config({"BLOCK": 131072})], key=["n"])
+@triton.jit
+def tuned(x_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    tl.store(o_ptr + offs, tl.exp(tl.load(x_ptr + offs, mask=mask)), mask=mask)
+
+
+def make_inputs(seed):
+    return (torch.randn(5000),)
+
+
+def run(x):
+    out = torch.empty_like(x)
+    tuned[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, out, x.numel())
+    return out
+"""
+
+
+def test_a_configuration_that_overflows_is_passed_over_as_the_tuner_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["diagnose", str(in_file(tmp_path, TUNED)), "--json"]) == 0
+    doc = DiagnoseDoc.model_validate_json(capsys.readouterr().out)
+    assert len(doc.launches) == 2
+    assert doc.launch.constexprs["BLOCK"] == 1024
+    assert doc.cost is not None
+    assert "ub_overflow" not in {finding.symptom for finding in doc.findings}
+
+
+def test_files_of_one_name_get_folders_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    first, second = in_file(tmp_path / "a", WIDE64), in_file(tmp_path / "b", "def broken(:\n")
+    code = run(["optimize", str(first), str(second), "--out", str(tmp_path / "runs"), "--rounds", "1", "--json"])
+    out, err = capsys.readouterr()
+    good, bad = json.loads(out)["runs"]
+    assert code == 2
+    assert OptimizeDoc.model_validate(good).best.round == 1
+    assert bad["error"]["exit_code"] == 2
+    assert "kernel.py:6" in bad["error"]["message"]
+    assert "kernel.py:6" in err
+    assert (tmp_path / "runs" / "kernel" / "run.json").exists()
+
+
+def test_a_report_in_chinese_leaves_no_english_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", str(in_file(tmp_path, WIDE64)), "--lang", "zh"]) == 0
+    out = capsys.readouterr().out
+    words = [line for line in out.splitlines() if line.strip() and not re.search(r"[\u4e00-\u9fff]", line)]
+    assert words == []
+    assert not [line for line in out.splitlines() if line != line.rstrip()]
