@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import partial
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from agent.contract import (
@@ -20,20 +15,14 @@ from agent.contract import (
     DiagnoseDoc,
     EvidenceDoc,
     FailureDoc,
-    OptimizeDoc,
-    RoundDoc,
     RungDoc,
 )
 from agent.diagnose import Diagnosis, corpora_of, diagnose, is_foreign
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, finding_doc, launch_doc
-from agent.jobs import Failed, run_apart
-from agent.journal import Journal
-from agent.knowledge import Library, open_library
-from agent.loop import Goal, Optimizer
-from agent.records import Blame, Entry, KernelSource, Lowered, Lowering, Rung
-from agent.sandbox import SandboxPolicy, is_limit
+from agent.records import Blame, KernelSource, Lowered, Lowering, Rung
+from agent.request import Site
+from agent.sandbox import is_limit
 from agent.toolchain.targets import find_target
-from agent.verify.check import Verifier
 from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput, SandboxError
 from indexer.ir.blame import resolved_share
@@ -41,36 +30,6 @@ from indexer.messages import Lang, render
 from retriever.attribution import evidence_for
 
 EVIDENCE_PER_LINE = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Where a use case works: target, the sandbox's policy, the index (None: none is used), language, the store."""
-
-    target: str
-    policy: SandboxPolicy
-    library: Library | None
-    lang: Lang
-    store: str | None = None
-
-
-def read_source(path: Path, entry: Entry) -> KernelSource:
-    """Read a kernel file; raises `BadInput` when it is missing, a folder, not UTF-8 or empty."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        beside = sorted(p.name for p in path.parent.glob("*.py")) if path.parent.is_dir() else []
-        near = get_close_matches(path.name, beside, 5) or beside[:5]
-        raise BadInput("app.no_file", path=path, near=", ".join(near) or "-") from error
-    except IsADirectoryError as error:
-        raise BadInput("app.is_folder", path=path) from error
-    except UnicodeDecodeError as error:
-        raise BadInput("app.not_text", path=path) from error
-    except OSError as error:
-        raise BadInput("app.unreadable", path=path, reason=error.strerror) from error
-    if not text.strip():
-        raise BadInput("app.empty_file", path=path)
-    return KernelSource(path, text, entry)
 
 
 def _open(site: Site, *, every_pass: bool = False) -> AbstractContextManager[Workbench]:
@@ -166,70 +125,6 @@ def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
         findings=[finding_doc(f, site.lang, titles) for f in found.findings],
         diagnostics=diagnostic_docs(main.compilation.diagnostics, site.lang),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What to optimise, until when, in which folder; `resume` goes on with the run that is there."""
-
-    source: KernelSource
-    goal: Goal
-    folder: Path
-    resume: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A run began."""
-
-    run: Run
-
-
-@dataclass(frozen=True, slots=True)
-class RoundEnded:
-    """A round of a run ended."""
-
-    run: Run
-    entry: RoundDoc
-
-
-RunEvent = Started | RoundEnded
-
-
-def optimize_kernels(
-    site: Site, runs: list[Run], on_event: Callable[[RunEvent], None], jobs: int = 1
-) -> list[OptimizeDoc | Failed]:
-    """Optimise each file, `jobs` at a time; `on_event` is told of each start and each finished round.
-
-    A single run raises its error; of several, one that fails leaves the others alone.
-    """
-    if len(runs) == 1:
-        with _open(site) as bench:
-            return [_optimize(site, bench, runs[0], on_event)]
-    # A process of its own opens the index again: an open one does not travel.
-    apart = dataclasses.replace(site, library=None)
-    opening = partial(_open_optimizer, apart, cites=site.library is not None)
-    return run_apart(opening, runs, min(jobs, len(runs)), on_event)
-
-
-@contextmanager
-def _open_optimizer(site: Site, *, cites: bool) -> Iterator[Callable[[Run, Callable[[RunEvent], None]], OptimizeDoc]]:
-    library = open_library(site.store) if cites else None
-    with _open(site) as bench:
-        yield partial(_optimize, dataclasses.replace(site, library=library), bench)
-
-
-def _optimize(site: Site, bench: Workbench, run: Run, tell: Callable[[RunEvent], None]) -> OptimizeDoc:
-    tell(Started(run))
-    # What the original makes of each case is computed once a run.
-    with Verifier(bench) as verifier:
-        on_round = partial(_tell_round, tell, run)
-        optimizer = Optimizer(bench, verifier, site.library, Journal(run.folder), site.lang, on_round)
-        return optimizer.run(run.source, run.goal, resume=run.resume)
-
-
-def _tell_round(tell: Callable[[RunEvent], None], run: Run, entry: RoundDoc) -> None:
-    tell(RoundEnded(run, entry))
 
 
 def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from agent.app import read_source
 from agent.diagnose import diagnose
 from agent.records import Entry, Finding
+from agent.request import read_source
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.targets import find_target
 from agent.workbench import Workbench, open_workbench

@@ -7,7 +7,6 @@ import difflib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from agent.contract import (
@@ -27,6 +26,7 @@ from agent.journal import Journal, digest
 from agent.knowledge import Library
 from agent.ladder import escalations
 from agent.records import Finding, KernelSource, Lowering
+from agent.request import Goal
 from agent.rewrite.table import Rule, rules_for
 from agent.sandbox import is_limit
 from agent.symptoms.base import Rewrite
@@ -47,14 +47,6 @@ LEAST_GAIN = 0.02
 
 # A candidate that nothing could check is not kept: it is rejected, with the checks' reasons.
 _VERDICTS: dict[str, Verdict] = {"right": "kept", "wrong": "wrong", "cheating": "cheating", "unchecked": "rejected"}
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """When to stop: after `rounds`, or at a predicted speedup of `target_speedup`."""
-
-    rounds: int = 12
-    target_speedup: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,8 +333,3 @@ def _checks_doc(checks: Checks | None, lang: Lang) -> ChecksDoc:
         not_covered=[render(note, lang) for note in checks.not_covered],
         sandbox=list(checks.sandbox),
     )
-
-
-def default_folder(source: Path, target: str) -> Path:
-    """Return the folder of a new run beside the caller: `tritonkb-runs/NAME-TARGET-TIME`."""
-    return Path("tritonkb-runs") / f"{source.stem}-{target}-{time.strftime('%Y%m%d-%H%M%S')}"

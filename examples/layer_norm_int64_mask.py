@@ -40,7 +40,7 @@ def layer_norm(x, weight, bias, eps=1e-5):
 
 
 # The sizes that are tried: (rows, columns). The first is the one whose cost is looked at.
-SHAPES = [(1024, 2000), (40, 2048), (33, 515), (1, 3)]
+SHAPES = [(1024, 2000), (33, 515), (1, 3)]
 
 
 def make_inputs(seed, shape=SHAPES[0]):

@@ -13,4 +13,5 @@ else:  # the same parser under its first name
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse `text`; raises `ValueError` (the decoder's own subclass) where it is not TOML."""
-    return tomllib.loads(text)
+    table: dict[str, Any] = tomllib.loads(text)
+    return table

@@ -22,8 +22,9 @@ def bench(
     grid: Grid = "",
 ) -> int:
     """Cost kernels as they are; exit 1 when one does not compile."""
-    from agent.app import Site, bench_kernels  # noqa: PLC0415 - heavy, and not for --help
+    from agent.app import bench_kernels  # noqa: PLC0415 - heavy, and not for --help
     from agent.report.terminal import Terminal  # noqa: PLC0415
+    from agent.request import Site  # noqa: PLC0415
 
     sources = [read_kernel(file, kernel, signature, constexpr, grid) for file in files]
     site = Site(session.settings.target, sandbox_policy(session), None, session.output.lang)

@@ -31,8 +31,9 @@ def blame(
     grid: Grid = "",
 ) -> int:
     """Show what each line became."""
-    from agent.app import Site, blame_kernel  # noqa: PLC0415 - heavy, and not for --help
+    from agent.app import blame_kernel  # noqa: PLC0415 - heavy, and not for --help
     from agent.report.terminal import Terminal  # noqa: PLC0415
+    from agent.request import Site  # noqa: PLC0415
 
     found = _LINE.match(file)
     source = read_kernel(found["path"] if found else file, kernel, signature, constexpr, grid)

@@ -21,8 +21,9 @@ def compile_file(
     grid: Grid = "",
 ) -> int:
     """Lower a kernel; exit 1 when the compiler rejects it."""
-    from agent.app import Site, compile_kernel  # noqa: PLC0415 - heavy, and not for --help
+    from agent.app import compile_kernel  # noqa: PLC0415 - heavy, and not for --help
     from agent.report.terminal import Terminal  # noqa: PLC0415
+    from agent.request import Site  # noqa: PLC0415
 
     source = read_kernel(file, kernel, signature, constexpr, grid)
     site = Site(session.settings.target, sandbox_policy(session), None, session.output.lang)

@@ -31,8 +31,9 @@ def diagnose(
     grid: Grid = "",
 ) -> int:
     """Climb the ladder; exit 1 when the compiler rejects the kernel."""
-    from agent.app import Site, diagnose_kernel  # noqa: PLC0415 - heavy, and not for --help
+    from agent.app import diagnose_kernel  # noqa: PLC0415 - heavy, and not for --help
     from agent.report.terminal import Terminal  # noqa: PLC0415
+    from agent.request import Site  # noqa: PLC0415
 
     source = read_kernel(file, kernel, signature, constexpr, grid)
     library = open_library_if_built(session)

@@ -41,7 +41,7 @@ def split_function(spec: str) -> tuple[Path, str]:
 
 def read_kernel(spec: str, kernel: str, signature: str, constexprs: list[str] | None, grid: str) -> KernelSource:
     """Read the kernel file that the command line names."""
-    from agent.app import read_source  # noqa: PLC0415 - the compilers' side loads only when a command runs
+    from agent.request import read_source  # noqa: PLC0415 - the compilers' side loads only when a command runs
 
     path, function = split_function(spec)
     return read_source(path, read_entry(kernel, signature, constexprs, grid, function))

@@ -26,11 +26,10 @@ from indexer.errors import BadInput
 from indexer.messages import message
 
 if TYPE_CHECKING:
-    from agent.app import Run, RunEvent
     from agent.contract import OptimizeDoc
-    from agent.loop import Goal
     from agent.records import KernelSource
     from agent.report.terminal import Terminal
+    from agent.request import Goal, Run, RunEvent
 
 OutFolder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="kernel.out")]
 ResumeFolder = Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="kernel.resume")]
@@ -51,9 +50,9 @@ def optimize(
     grid: Grid = "",
 ) -> int:
     """Optimise kernels; exit 1 when nothing is kept for one of them."""
-    from agent.app import Site, optimize_kernels  # noqa: PLC0415 - heavy, and not for --help
-    from agent.loop import Goal  # noqa: PLC0415
+    from agent.optimizing import optimize_kernels  # noqa: PLC0415 - heavy, and not for --help
     from agent.report.terminal import Terminal  # noqa: PLC0415
+    from agent.request import Goal, Site  # noqa: PLC0415
 
     _check(files, rounds, out, resume)
     sources = [read_kernel(file, kernel, signature, constexpr, grid) for file in files]
@@ -90,7 +89,7 @@ def _document(ended: OptimizeDoc | Failed, run: Run) -> dict[str, object]:
 
 def _tell(session: Session, event: RunEvent, target: str, prefix: str, started: list[str]) -> None:
     """Tell of an event; `started` collects how to go on with each run that was begun."""
-    from agent.app import Started  # noqa: PLC0415 - see above
+    from agent.request import Started  # noqa: PLC0415 - see above
 
     if isinstance(event, Started):
         run = event.run
@@ -122,8 +121,7 @@ def _check(files: list[str], rounds: int, out: Path | None, resume: Path | None)
 
 def _plan(sources: list[KernelSource], target: str, goal: Goal, out: Path | None, resume: Path | None) -> list[Run]:
     """Give each file its folder: the one named, or one in it when several files are optimised."""
-    from agent.app import Run  # noqa: PLC0415
-    from agent.loop import default_folder  # noqa: PLC0415
+    from agent.request import Run, default_folder  # noqa: PLC0415
 
     runs: list[Run] = []
     for source in sources:

@@ -9,8 +9,9 @@ import pytest
 from agent.contract import OptimizeDoc, RoundDoc
 from agent.journal import Journal
 from agent.knowledge import CorpusSpec, Library, build, open_library, parse_spec
-from agent.loop import Goal, Optimizer
+from agent.loop import Optimizer
 from agent.records import KernelSource, Structure
+from agent.request import Goal
 from agent.rewrite.table import Rule, rules_for
 from agent.sandbox import SandboxPolicy
 from agent.symptoms.base import Rewrite, Subject
