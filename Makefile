@@ -80,7 +80,7 @@ check:
 	@$(call step,rules,$(BIN)/ruff check --quiet .)
 	@$(call step,types,$(BIN)/mypy --no-error-summary)
 	@$(call step,layers,$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache)
-	@$(call step,tests,$(BIN)/pytest -q -n auto --dist loadfile -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
+	@$(call step,tests,$(BIN)/pytest -q -n auto --dist worksteal -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
 
 test: setup
 	@$(MAKE) --no-print-directory check

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,12 @@ def sample_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def sample_tree() -> Path:
     return SAMPLE
+
+
+@pytest.fixture(autouse=True)
+def _environment_stays() -> Iterator[None]:
+    """Put the environment back: a command hands `--toolchain-python` on to its children through it."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
