@@ -66,6 +66,11 @@ class LexicalField:
                 total[self._rows[begin:end]] += self._scores[begin:end]
         return total
 
+    def frequency(self, word: str) -> int:
+        """Return in how many passages the word stands."""
+        column = self._vocabulary.get(word)
+        return 0 if column is None else int(self._starts[column + 1] - self._starts[column])
+
     def knows(self, word: str) -> bool:
         """Tell whether any passage holds the word."""
         return word in self._vocabulary
