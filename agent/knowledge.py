@@ -9,12 +9,13 @@ from importlib import resources
 from pathlib import Path
 
 from agent.toolchain.catalogue import catalogue_texts
-from agent.toolchain.install import data_home, find_ascend, read_pins
+from agent.toolchain.install import find_ascend, read_pins
 from indexer.build import BuildReport, Job, Progress, build_index
 from indexer.corpus import FolderTree, Manifest, TextTree, Tree, known_corpora, read_manifest
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
 from indexer.errors import BadInput, StoreError, ToolchainError
 from indexer.git import GitTree, fetch, is_repository, is_url
+from indexer.home import data_home
 from indexer.records import Passage
 from indexer.store import CorpusMark, current_folder, read_store_manifest
 from indexer.symbols import Sort

@@ -14,12 +14,13 @@ from pathlib import Path
 from agent import knowledge
 from agent.sandbox import why_no_sandbox
 from agent.toolchain.backend_stub import write_stub
-from agent.toolchain.install import data_home, find_ascend, read_pins
+from agent.toolchain.install import find_ascend, read_pins
 from agent.toolchain.pinned import pinned_versions
 from agent.toolchain.provision import read_commits, read_versions
 from agent.verify.llvm import missing_tools
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
 from indexer.errors import SandboxError, StoreError, ToolchainError
+from indexer.home import data_home
 from indexer.messages import Message, message
 
 INSTALL_TOOLCHAIN = "tritonkb toolchain install ascend"

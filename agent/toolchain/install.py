@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from indexer.errors import ToolchainError
+from indexer.home import data_home
 from indexer.toml import parse_toml
 
 # Prints the site-packages folder of whatever interpreter runs it.
@@ -46,16 +47,6 @@ def read_pins() -> Pins:
     """Read `pins.toml`."""
     table = parse_toml(resources.files("agent.toolchain").joinpath("pins.toml").read_text(encoding="utf-8"))["ascend"]
     return Pins(tuple(table["python"]), tuple(table["requirements"]), dict(table["commits"]))
-
-
-def data_home() -> Path:
-    """Return the folder of everything tritonkb keeps: `TRITONKB_HOME`, else the platform's data folder."""
-    named = os.environ.get("TRITONKB_HOME")
-    if named:
-        return Path(named)
-    from platformdirs import user_data_path  # noqa: PLC0415 - only paths need it
-
-    return user_data_path("tritonkb", appauthor=False)
 
 
 def private_environment() -> Path:

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from agent.toolchain.install import data_home
 from indexer.errors import StoreError, ToolchainError, TritonkbError
+from indexer.home import data_home
 from indexer.messages import Message, message
 
 _log = logging.getLogger(__name__)
