@@ -45,7 +45,7 @@ endef
 export EARLY_PINS
 
 $(STAMPS)/packages: pyproject.toml | $(STAMPS)/venv
-	@$(call step,packages,$(PIP_INSTALL) $$($(BIN)/python -m agent.toolchain.torch_index) --editable '.[dev]')
+	@$(call step,packages,from=$$($(BIN)/python -m agent.toolchain.torch_index) && $(PIP_INSTALL) $$from --editable '.[dev]')
 	@touch $@
 
 # No stamp: the compilers live outside this folder, and finding them there takes half a second.

@@ -36,7 +36,7 @@ def choose_torch_index(named: str | None = None) -> str | None:
 def _own_sources() -> bool:
     """Tell whether pip's configuration (files and environment) names an index, a folder of wheels, or no index."""
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, timeout=600, check=False
     )
     names = {line.partition("=")[0].rpartition(".")[2] for line in done.stdout.splitlines()}
     return bool(names & {"index-url", "find-links", "no-index"})
