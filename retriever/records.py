@@ -9,7 +9,10 @@ from indexer.records import Kind, Passage
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question: words, and things named exactly; `kinds` and `corpora` limit the answer where they are given."""
+    """A question: words, and things named exactly; `kinds` and `corpora` limit the answer where they are given.
+
+    Of implementations that differ only in the compiler they serve, the one for `target` (`a3`, `a5`) comes first.
+    """
 
     text: str = ""
     passes: tuple[str, ...] = ()
@@ -17,6 +20,7 @@ class Query:
     options: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
     corpora: tuple[str, ...] = ()
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)

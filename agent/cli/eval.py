@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.options import Session
+from indexer.errors import StoreError
 from indexer.messages import message
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
+    from agent.contract import IntervalDoc
     from agent.evaluate import Case
-    from agent.evaluate_documents import AttributionDoc, CaseDoc
+    from agent.evaluate_documents import AttributionDoc, CaseDoc, MeasuresDoc, RetrievalDoc
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="eval.folder")]
+Questions = Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="eval.questions")]
 
 
 def attribution(session: Session, folder: Folder) -> int:
@@ -71,3 +76,64 @@ def _first(case: CaseDoc) -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def retrieval(
+    session: Session,
+    questions: Questions,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="eval.save")] = None,
+    against: Annotated[Path | None, typer.Option("--against", metavar="FILE", help="eval.against")] = None,
+) -> int:
+    """Score the search on questions with known answers."""
+    from agent.evaluate_documents import retrieval_doc  # noqa: PLC0415 - numpy and the index's readers
+    from agent.knowledge import open_library  # noqa: PLC0415
+    from retriever import evaluate  # noqa: PLC0415
+
+    asked = evaluate.read_questions(questions)
+    index = open_library(session.settings.store).index
+    evaluation = evaluate.evaluate(index, asked)
+    if not evaluation.outcomes:
+        raise StoreError("eval.nothing_indexed", missing=", ".join(evaluation.not_indexed))
+    differences = evaluate.compare(evaluation, against) if against is not None else None
+    if save is not None:
+        evaluate.save(evaluation, save)
+    doc = retrieval_doc(evaluation, differences)
+    session.output.answer(doc.to_json(), lambda console: _show_retrieval(console, doc, session))
+    return 0
+
+
+def _show_retrieval(console: Console, doc: RetrievalDoc, session: Session) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "n", *_MEASURES.values()):
+        table.add_column(name)
+    table.add_row(session.output.text(message("eval.by_file")), str(doc.n), *_values(doc, doc.intervals))
+    table.add_row(session.output.text(message("eval.by_span")), str(doc.n), *_values(doc.span, doc.span.intervals))
+    for style, found in doc.by_style.items():
+        table.add_row(style, str(found.n), *_values(found, {}))
+    for level, found_ in (doc.against or {}).items():
+        row = [f"{d.difference:+.3f} [{d.interval.low:+.3f}, {d.interval.high:+.3f}]" for d in found_.values()]
+        table.add_row(session.output.text(message(f"eval.against_{level}")), "", *row)
+    console.print(table)
+    note = message("eval.latency", p50=f"{doc.latency_ms.p50:.1f}", p95=f"{doc.latency_ms.p95:.1f}")
+    console.print(session.output.text(note))
+    for key, values in (("left_out", doc.left_out), ("missing_answers", doc.missing_answers)):
+        if values:
+            what = message(f"eval.{key}", n=len(values), corpora=", ".join(doc.not_indexed), what=", ".join(values))
+            console.print(session.output.text(what), markup=False)
+
+
+_MEASURES = {
+    "ndcg": "nDCG@10", "hit": "hit@5", "recall_5": "recall@5", "recall_10": "recall@10", "mrr": "MRR@10",
+}  # fmt: skip
+
+
+def _values(found: MeasuresDoc, bounds: Mapping[str, IntervalDoc]) -> list[str]:
+    names = type(found).model_fields
+    intervals = [bounds.get(names[field].alias or field) for field in _MEASURES]
+    values = [getattr(found, field) for field in _MEASURES]
+    return [
+        f"{value:.3f}" + (f" [{b.low:.3f}, {b.high:.3f}]" if b is not None else "")
+        for value, b in zip(values, intervals, strict=True)
+    ]
