@@ -1,12 +1,11 @@
-"""BM25 over one field of all passages: written with bm25s, read as memory-mapped arrays without importing it."""
+"""BM25 over one field of all passages: scores by word as mapped arrays, and counts by passage for the next update."""
 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,35 +13,111 @@ import numpy.typing as npt
 from indexer.words import words_of
 
 Scores = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+# The parameters of the measurements, with Lucene's idf.
+K1 = 1.5
+B = 0.75
 
 
-def write_lexical(folder: Path, documents: Iterable[Sequence[str]], tick: Callable[[], None]) -> None:
-    """Index `documents` (their words) into `folder`."""
-    import bm25s  # noqa: PLC0415 - imports scipy, 0.5 s; only writing needs it
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each word (a number of `vocabulary`) stands in each document, one document after another."""
 
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG on import
+    starts: Integers
+    words: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    vocabulary: dict[str, int]
 
-    vocabulary: dict[str, int] = {}
-    ids = []
-    for words in documents:
-        ids.append([vocabulary.setdefault(word, len(vocabulary)) for word in words])
-        tick()
+
+def write_lexical(
+    folder: Path, documents: Iterable[Sequence[str]], tick: Callable[[], None], previous: Path | None = None,
+    source: npt.NDArray[np.int64] | None = None,
+) -> None:  # fmt: skip
+    """Index documents into `folder`.
+
+    With `previous`, `source` tells for each document its number there, or -1 for a new one; `documents` are the words
+    of the new ones, in order. Raises `OSError` or `ValueError` where `previous` cannot be read.
+    """
+    old = _read_counts(previous) if previous is not None else Counts(*_nothing(), {})
+    fresh = _count(documents, old.vocabulary, tick)
+    if source is None:
+        source = np.full(len(fresh.starts) - 1, -1, np.int64)
+    counts = _compact(_merge(old, fresh, source))
     folder.mkdir(parents=True)
-    if not vocabulary:  # bm25s refuses a corpus without a word
-        _save(folder, {"data": [], "indices": [], "indptr": [0], "num_docs": len(ids)}, {})
-        return
-    # The parameters of the measurements: k1 = 1.5, b = 0.75, Lucene's idf.
-    model = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
-    model.index((ids, vocabulary), show_progress=False, create_empty_token=False)
-    _save(folder, model.scores, vocabulary)
+    for name, array in (("counts_starts", counts.starts), ("counts_words", counts.words), ("counts", counts.counts)):
+        np.save(folder / f"{name}.npy", array)
+    _write_scores(folder, counts)
+    (folder / "words.json").write_text(json.dumps(counts.vocabulary, ensure_ascii=False), encoding="utf-8")
 
 
-def _save(folder: Path, matrix: dict[str, Any], vocabulary: dict[str, int]) -> None:
-    np.save(folder / "scores.npy", np.asarray(matrix["data"], np.float32))
-    np.save(folder / "rows.npy", np.asarray(matrix["indices"], np.int32))
-    np.save(folder / "starts.npy", np.asarray(matrix["indptr"], np.int64))
-    np.save(folder / "count.npy", np.asarray(matrix["num_docs"], np.int64))
-    (folder / "words.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+def _nothing() -> tuple[Integers, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    return np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
+
+
+def _read_counts(folder: Path) -> Counts:
+    vocabulary = json.loads((folder / "words.json").read_text(encoding="utf-8"))
+    starts, words, counts = (np.load(folder / f"{name}.npy") for name in ("counts_starts", "counts_words", "counts"))
+    return Counts(starts, words, counts, vocabulary)
+
+
+def _count(documents: Iterable[Sequence[str]], vocabulary: dict[str, int], tick: Callable[[], None]) -> Counts:
+    """Count the words of each document; new ones are added to `vocabulary`."""
+    known = dict(vocabulary)
+    lengths, words, counts = [0], [], []
+    for document in documents:
+        ids = np.fromiter((known.setdefault(word, len(known)) for word in document), np.int32, len(document))
+        distinct, often = np.unique(ids, return_counts=True)
+        words.append(distinct)
+        counts.append(often.astype(np.int32))
+        lengths.append(len(distinct))
+        tick()
+    starts = np.cumsum(lengths, dtype=np.int64)
+    _, no_words, no_counts = _nothing()
+    return Counts(starts, np.concatenate([no_words, *words]), np.concatenate([no_counts, *counts]), known)
+
+
+def _merge(old: Counts, fresh: Counts, source: npt.NDArray[np.int64]) -> Counts:
+    """Put old and fresh documents in the order of `source`."""
+    is_old = source >= 0
+    begins = np.zeros(len(source), np.int64)
+    lengths = np.zeros(len(source), np.int64)
+    begins[is_old] = old.starts[source[is_old]]
+    lengths[is_old] = old.starts[source[is_old] + 1] - begins[is_old]
+    begins[~is_old] = fresh.starts[:-1] + len(old.words)
+    lengths[~is_old] = np.diff(fresh.starts)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    taken = np.repeat(begins - starts[:-1], lengths) + np.arange(starts[-1])
+    words = np.concatenate([old.words, fresh.words])[taken]
+    return Counts(starts, words, np.concatenate([old.counts, fresh.counts])[taken], fresh.vocabulary)
+
+
+def _compact(counts: Counts) -> Counts:
+    """Drop the words that no document has any more."""
+    used = np.zeros(len(counts.vocabulary), np.bool_)
+    used[counts.words] = True
+    if used.all():
+        return counts
+    numbers = np.cumsum(used, dtype=np.int32) - 1
+    vocabulary = {word: int(numbers[id_]) for word, id_ in counts.vocabulary.items() if used[id_]}
+    return Counts(counts.starts, numbers[counts.words].astype(np.int32), counts.counts, vocabulary)
+
+
+def _write_scores(folder: Path, counts: Counts) -> None:
+    """Write a column a word: the rows that have it, and its BM25 score in each."""
+    documents = len(counts.starts) - 1
+    rows = np.repeat(np.arange(documents, dtype=np.int32), np.diff(counts.starts))
+    lengths = np.bincount(rows, weights=counts.counts, minlength=documents)
+    frequency = np.bincount(counts.words, minlength=len(counts.vocabulary))
+    idf = np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
+    norms = K1 * (1.0 - B + B * lengths / max(lengths.mean() if documents else 0.0, 1e-9))
+    often = counts.counts.astype(np.float64)
+    scores = (idf[counts.words] * often / (often + norms[rows])).astype(np.float32)
+    order = np.argsort(counts.words, kind="stable")
+    np.save(folder / "scores.npy", scores[order])
+    np.save(folder / "rows.npy", rows[order])
+    np.save(folder / "starts.npy", np.concatenate([[0], np.cumsum(frequency)]).astype(np.int64))
+    np.save(folder / "count.npy", np.asarray(documents, np.int64))
 
 
 class LexicalField:

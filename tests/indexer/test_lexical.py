@@ -1,8 +1,11 @@
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import bm25s
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from indexer.lexical import LexicalField, write_lexical
 
@@ -35,3 +38,28 @@ def test_a_field_without_any_word_is_kept(tmp_path: Path) -> None:
 def test_no_documents_at_all_are_kept(tmp_path: Path) -> None:
     write_lexical(tmp_path / "none", [], lambda: None)
     assert LexicalField(tmp_path / "none").count == 0
+
+
+@given(
+    before=st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), max_size=8),
+    after=st.lists(st.lists(st.sampled_from("defghi"), max_size=6), max_size=8),
+    data=st.data(),
+)
+@settings(max_examples=40, deadline=None)
+def test_an_update_counts_as_a_fresh_index(
+    before: list[list[str]], after: list[list[str]], data: st.DataObject
+) -> None:
+    """Old documents kept in any order between new ones score as if all had been counted at once."""
+    kept = data.draw(st.permutations(range(len(before))).map(lambda p: p[: data.draw(st.integers(0, len(p)))]))
+    places = data.draw(st.permutations([*kept, *[-1] * len(after)]))
+    new = iter(after)
+    documents = [before[old] if old >= 0 else next(new) for old in places]
+    with TemporaryDirectory() as folder:
+        old, updated, fresh = (Path(folder) / name for name in ("old", "updated", "fresh"))
+        write_lexical(old, before, lambda: None)
+        write_lexical(updated, after, lambda: None, old, np.asarray(places, np.int64))
+        write_lexical(fresh, documents, lambda: None)
+        one, other = LexicalField(updated), LexicalField(fresh)
+        for word in "abcdefghi":
+            assert one.score([word]).tolist() == other.score([word]).tolist()
+            assert one.knows(word) == other.knows(word)
