@@ -10,15 +10,15 @@ from pathlib import Path
 
 from agent.toolchain.catalogue import catalogue_texts
 from agent.toolchain.install import find_ascend, read_pins
-from indexer.build import BuildReport, Job, Progress, build_index
+from indexer.build import DEFAULT_MANNER, BuildReport, Manner, build_index
 from indexer.corpus import FolderTree, Manifest, TextTree, Tree, known_corpora, read_manifest
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
 from indexer.errors import BadInput, StoreError, ToolchainError
 from indexer.git import GitTree, fetch, is_repository, is_url
 from indexer.home import data_home
-from indexer.records import Passage
+from indexer.reading import Job, Progress
+from indexer.records import Passage, Sort
 from indexer.store import CorpusMark, current_folder, read_store_manifest
-from indexer.symbols import Sort
 from retriever.records import Hit, Query
 from retriever.search import Index, open_index
 
@@ -105,25 +105,25 @@ def parse_spec(text: str) -> CorpusSpec:
 
 
 def build(
-    store: Path, specs: Sequence[CorpusSpec], embedder: str | None, progress: Progress, *, fresh: bool = False
+    store: Path, specs: Sequence[CorpusSpec], embedder: str | None, progress: Progress, manner: Manner = DEFAULT_MANNER
 ) -> BuildReport:
-    """Index the corpora; those already in the index stay, unless `fresh`.
+    """Index the corpora; those already in the index stay, unless the manner is fresh.
 
     Without a name the embedder is the one the index was made with. Raises `StoreError` when the disk, the lock or a
     repository refuses, `BadInput` for a path or revision that is not there, `ToolchainError` without the compilers.
     """
     jobs = [Job(open_tree(spec), spec.manifest, spec.text) for spec in specs]
-    name = embedder or (None if fresh else _embedder_of(store)) or DEFAULT_EMBEDDER
-    return build_index(store, jobs, load_embedder(name), progress, fresh=fresh)
+    name = embedder or (None if manner.fresh else _embedder_of(store)) or DEFAULT_EMBEDDER
+    return build_index(store, jobs, load_embedder(name), progress, manner)
 
 
-def update(store: Path, embedder: str | None, progress: Progress) -> BuildReport:
+def update(store: Path, embedder: str | None, progress: Progress, manner: Manner = DEFAULT_MANNER) -> BuildReport:
     """Read all corpora of the index again from where they came; what did not change costs nothing."""
     folder = current_folder(store)
     if folder is None:
         raise StoreError("index.no_index", path=store)
     specs = [parse_spec(mark.source) for mark in read_store_manifest(folder).corpora]
-    return build(store, specs, embedder, progress)
+    return build(store, specs, embedder, progress, manner)
 
 
 def status(store: Path) -> list[CorpusStatus]:

@@ -11,7 +11,9 @@ Kind = Literal[
     "note", "catalog", "code",
 ]  # fmt: skip
 Language = Literal["cpp", "tablegen", "mlir", "python", "markdown", "rst", "text"]
-Relation = Literal["defines", "implements", "tests", "documents", "uses", "option_of", "lowers"]
+# What a passage is to a thing: a pattern `lowers` the operation that it matches and `makes` those that it creates.
+Relation = Literal["defines", "implements", "tests", "documents", "uses", "option_of", "lowers", "makes"]
+Sort = Literal["pass", "op", "option", "symbol", "diagnostic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,19 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """An edge of the symbol graph between two passages, by storage key."""
+class Naming:
+    """The passage at `row` is, to the thing called `name`, what `relation` says."""
 
-    source: str
-    target: str
+    name: str
+    sort: Sort
+    relation: Relation
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge of the symbol graph: the passage at row `source` is, to what the one at `target` defines, `relation`."""
+
+    source: int
+    target: int
     relation: Relation

@@ -1,7 +1,13 @@
-"""Passages and names on disk: one SQLite file a generation, written once, then only read (by many at a time)."""
+"""Passages and names on disk: one SQLite file a generation; an update edits a copy, then it is only read (by many).
+
+Rows are numbered in the order of corpus, path and line; the vectors and the lexical index know a passage by its row. A
+passage keeps its `id` through updates and its commit is that of its corpus, so that an update rewrites only what changed:
+the numbering stands in a slim table of its own.
+"""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,40 +16,71 @@ from pathlib import Path
 from typing import Any
 
 from indexer.errors import StoreError
-from indexer.records import Passage, Relation
-from indexer.symbols import Naming, Sort
+from indexer.records import Link, Naming, Passage, Relation, Sort
 
+# What any SQLite takes in one statement.
+MAX_VALUES = 500
+
+# `since` numbers the first commit (of `commits`) at which a file had its content; `former` tells where a passage of
+# today stood at the commits `oldest..newest`, in files that have changed since.
 _SCHEMA = """
-CREATE TABLE passages(row INTEGER PRIMARY KEY, corpus TEXT, "commit" TEXT, path TEXT, first INTEGER, last INTEGER,
-  kind TEXT, symbol TEXT, language TEXT, text TEXT, "natural" TEXT, ordinal INTEGER, key TEXT UNIQUE);
-CREATE INDEX passages_place ON passages(corpus, path, first);
-CREATE TABLE names(name TEXT, sort TEXT, relation TEXT, row INTEGER);
-CREATE TABLE files(corpus TEXT, path TEXT, digest TEXT, chunker TEXT, parsed INTEGER, PRIMARY KEY(corpus, path));
-CREATE TABLE former(corpus TEXT, commit12 TEXT, path TEXT, first INTEGER, last INTEGER, key TEXT,
-  PRIMARY KEY(corpus, commit12, path, first, last)) WITHOUT ROWID;
+CREATE TABLE passages(id INTEGER PRIMARY KEY, corpus TEXT, path TEXT, first INTEGER, last INTEGER, kind TEXT,
+  symbol TEXT, language TEXT, text TEXT, "natural" TEXT, ordinal INTEGER, key TEXT);
+CREATE INDEX passages_place ON passages(corpus, path, first, kind);
+CREATE UNIQUE INDEX passages_key ON passages(key);
+CREATE TABLE files(corpus TEXT, path TEXT, digest TEXT, chunker TEXT, failure TEXT, since INTEGER,
+  PRIMARY KEY(corpus, path)) WITHOUT ROWID;
+CREATE TABLE commits(corpus TEXT, number INTEGER, "commit" TEXT, PRIMARY KEY(corpus, number)) WITHOUT ROWID;
+CREATE TABLE former(corpus TEXT, path TEXT, first INTEGER, last INTEGER, newest INTEGER, oldest INTEGER, key TEXT,
+  PRIMARY KEY(corpus, path, first, last, newest)) WITHOUT ROWID;
+CREATE INDEX former_key ON former(key);
 """
+_ROWS = """
+DROP TABLE IF EXISTS rows;
+CREATE TABLE rows(row INTEGER PRIMARY KEY, id INTEGER);
+INSERT INTO rows SELECT row_number() OVER (ORDER BY corpus, path, first, id) - 1, id FROM passages;
+CREATE UNIQUE INDEX rows_id ON rows(id);
+"""
+_NAMES = """
+DROP TABLE IF EXISTS names;
+DROP TABLE IF EXISTS links;
+CREATE TABLE names(name TEXT, sort TEXT, relation TEXT, row INTEGER);
+CREATE TABLE links(source INTEGER, target INTEGER, relation TEXT);
+"""
+_NAME_INDEXES = """
+CREATE INDEX names_name ON names(sort, name);
+CREATE INDEX names_row ON names(row);
+CREATE INDEX links_source ON links(source);
+CREATE INDEX links_target ON links(target);
+"""
+_COLUMNS = 'row, corpus, path, first, last, kind, symbol, language, text, "natural", ordinal'
 
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """A file as it was indexed: its content's hash, the chunker that cut it, whether its grammar read it."""
+    """A file as it was indexed: its content's hash, the chunker that cut it, and why its grammar did not read it.
+
+    `failure` is empty for a file that was read well, `windows` for one cut by lines, `binary` for one left out.
+    """
 
     corpus: str
     path: str
     digest: str
     chunker: str
-    parsed: bool
+    failure: str
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
 class FormerPlace:
-    """Where a passage of today stood at an earlier commit, so that an old id still resolves."""
+    """Where a passage of today stood at the commits numbered `oldest..newest`, so that an old id still resolves."""
 
     corpus: str
-    commit12: str
     path: str
     first: int
     last: int
+    newest: int
+    oldest: int
     key: str
 
 
@@ -55,43 +92,108 @@ class Row:
     passage: Passage
 
 
-def write_shelf(
-    path: Path, passages: Sequence[Passage], namings: Iterable[Naming], files: Iterable[FileMark],
-    former: Iterable[FormerPlace],
-) -> None:  # fmt: skip
-    """Write a new shelf; row numbers are the passages' positions."""
-    with _writing(path) as database:
-        database.executescript(_SCHEMA)
-        database.executemany(
-            "INSERT INTO passages VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many passages of one kind and language a corpus has."""
+
+    corpus: str
+    kind: str
+    language: str
+    passages: int
+
+
+class ShelfWriter:
+    """Edits the shelf of a generation that nobody reads yet."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def create(self) -> None:
+        """Make the tables."""
+        self._database.executescript(_SCHEMA)
+
+    def set_commit(self, corpus: str, number: int, commit: str, *, kept: int) -> None:
+        """Make `commit` the newest of a corpus, and forget places older than `kept` commits."""
+        oldest = number - kept
+        self._database.execute("INSERT OR REPLACE INTO commits VALUES (?,?,?)", (corpus, number, commit))
+        self._database.execute("DELETE FROM commits WHERE corpus=? AND number<?", (corpus, oldest))
+        self._database.execute("DELETE FROM former WHERE corpus=? AND newest<?", (corpus, oldest))
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Take passages away."""
+        self._database.executemany("DELETE FROM passages WHERE id=?", ((id_,) for id_ in ids))
+
+    def shift(self, places: Iterable[tuple[int, int, int]]) -> None:
+        """Set the lines of passages that stand elsewhere in their file now: id, first, last."""
+        sql = "UPDATE passages SET first=?, last=? WHERE id=?"
+        self._database.executemany(sql, ((first, last, id_) for id_, first, last in places))
+
+    def add(self, passages: Iterable[tuple[int, Passage]]) -> None:
+        """Add passages under ids that were never used."""
+        self._database.executemany(
+            "INSERT INTO passages VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
             (
-                (row, p.corpus, p.commit, p.path, p.start_line, p.end_line, p.kind, p.symbol, p.language, p.text,
-                 p.natural, p.ordinal, p.key)
-                for row, p in enumerate(passages)
+                (id_, p.corpus, p.path, p.start_line, p.end_line, p.kind, p.symbol, p.language, p.text, p.natural,
+                 p.ordinal, p.key)
+                for id_, p in passages
             ),
         )  # fmt: skip
-        database.executemany(
+
+    def set_files(self, corpus: str, gone: Iterable[str], marks: Iterable[FileMark]) -> None:
+        """Forget the files that are gone and set those that were read."""
+        self._database.executemany("DELETE FROM files WHERE corpus=? AND path=?", ((corpus, path) for path in gone))
+        self._database.executemany(
+            "INSERT OR REPLACE INTO files VALUES (?,?,?,?,?,?)",
+            ((f.corpus, f.path, f.digest, f.chunker, f.failure, f.since) for f in marks),
+        )
+
+    def set_former(self, lost: Iterable[str], moved: Iterable[tuple[str, str]], places: Iterable[FormerPlace]) -> None:
+        """Forget the places of texts that are lost, follow those that have another key now, and add `places`."""
+        self._database.executemany("UPDATE former SET key=? WHERE key=?", ((new, old) for old, new in moved))
+        self._database.executemany("DELETE FROM former WHERE key=?", ((key,) for key in lost))
+        self._database.executemany(
+            "INSERT OR REPLACE INTO former VALUES (?,?,?,?,?,?,?)",
+            ((f.corpus, f.path, f.first, f.last, f.newest, f.oldest, f.key) for f in places),
+        )
+
+    def number_rows(self) -> list[int]:
+        """Number the passages in the order of corpus, path and line; return their ids in that order."""
+        self._database.executescript(_ROWS)
+        return [id_ for (id_,) in self._database.execute("SELECT id FROM rows ORDER BY row")]
+
+    def set_names(self, namings: Iterable[Naming], links: Iterable[Link]) -> None:
+        """Replace all names and links."""
+        self._database.executescript(_NAMES)
+        self._database.executemany(
             "INSERT INTO names VALUES (?,?,?,?)", ((n.name, n.sort, n.relation, n.row) for n in namings)
         )
-        database.execute("CREATE INDEX names_name ON names(name, sort)")
-        database.executemany(
-            "INSERT INTO files VALUES (?,?,?,?,?)",
-            ((f.corpus, f.path, f.digest, f.chunker, f.parsed) for f in files),
+        self._database.executemany(
+            "INSERT INTO links VALUES (?,?,?)", ((k.source, k.target, k.relation) for k in links)
         )
-        database.executemany(
-            "INSERT OR REPLACE INTO former VALUES (?,?,?,?,?,?)",
-            ((f.corpus, f.commit12, f.path, f.first, f.last, f.key) for f in former),
-        )
+        self._database.executescript(_NAME_INDEXES)
+
+
+def begin_shelf(path: Path, previous: Path | None) -> None:
+    """Make a new shelf at `path`, a copy of `previous` where there is one; raises `StoreError` when the disk refuses."""
+    if previous is None:
+        with editing(path) as shelf:
+            shelf.create()
+        return
+    try:
+        shutil.copyfile(previous, path)
+    except OSError as error:
+        raise StoreError("index.cannot_write", path=path, reason=error) from error
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+def editing(path: Path) -> Iterator[ShelfWriter]:
+    """Open the shelf of an unfinished generation; raises `StoreError` when the disk refuses."""
     database = sqlite3.connect(path)
     try:
         database.execute("PRAGMA journal_mode=OFF")  # the whole generation is thrown away if this fails
         database.execute("PRAGMA synchronous=OFF")
         with database:
-            yield database
+            yield ShelfWriter(database)
     except sqlite3.Error as error:
         raise StoreError("index.cannot_write", path=path, reason=error) from error
     finally:
@@ -108,6 +210,8 @@ class Shelf:
             self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         except sqlite3.Error as error:
             raise StoreError("index.damaged", path=path, reason=error) from error
+        newest = self._ask('SELECT corpus, "commit", max(number) FROM commits GROUP BY corpus', ())
+        self._commits = {str(record[0]): str(record[1]) for record in newest}
 
     def close(self) -> None:
         """Close the file."""
@@ -115,47 +219,94 @@ class Shelf:
 
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """Return passages by row number, in the order asked."""
-        found = (self._ask("SELECT * FROM passages WHERE row=?", (number,)) for number in numbers)
-        return [_row(records[0]) for records in found if records]
+        found = (self._passages("row=?", (number,)) for number in numbers)
+        return [rows[0] for rows in found if rows]
+
+    def everything(self) -> list[Row]:
+        """Return all passages by row number."""
+        return self._passages("1 ORDER BY row", ())
 
     def all_passages(self, corpus: str) -> Iterator[Passage]:
-        """Yield a corpus's passages in order."""
-        for record in self._ask("SELECT * FROM passages WHERE corpus=? ORDER BY row", (corpus,)):
-            yield _row(record).passage
+        """Yield a corpus's passages by file and line."""
+        return (row.passage for row in self._passages("corpus=? ORDER BY row", (corpus,)))
+
+    def of_files(self, corpus: str, paths: Iterable[str]) -> list[tuple[int, Row]]:
+        """Return the passages of whole files, each with its id."""
+        sql = f"SELECT id, {_COLUMNS} FROM passages JOIN rows USING(id) WHERE corpus=? AND path=?"  # noqa: S608 - as below
+        records = (record for path in paths for record in self._ask(sql, (corpus, path)))
+        return [(int(record[0]), self._row(record[1:])) for record in records]
+
+    def ids(self) -> list[int]:
+        """Return the ids of all passages by row."""
+        return [int(record[0]) for record in self._ask("SELECT id FROM rows ORDER BY row", ())]
 
     def by_key(self, key: str) -> Row | None:
         """Return the passage stored under `key`."""
-        found = self._ask("SELECT * FROM passages WHERE key=?", (key,))
-        return _row(found[0]) if found else None
+        found = self._passages("key=?", (key,))
+        return found[0] if found else None
 
     def by_place(self, corpus: str, path: str, first: int, last: int) -> list[Row]:
         """Return the passages of a file that overlap lines `first..last`."""
-        sql = "SELECT * FROM passages WHERE corpus=? AND path=? AND first<=? AND last>=? ORDER BY first"
-        return [_row(r) for r in self._ask(sql, (corpus, path, last, first))]
+        return self._passages(
+            "corpus=? AND path=? AND first<=? AND last>=? ORDER BY first", (corpus, path, last, first)
+        )
 
     def former_key(self, corpus: str, commit12: str, path: str, first: int, last: int) -> str | None:
-        """Return the key of the passage that stood there at an earlier commit, if its text is still here."""
-        sql = "SELECT key FROM former WHERE corpus=? AND commit12=? AND path=? AND first=? AND last=?"
-        found = self._ask(sql, (corpus, commit12, path, first, last))
+        """Return the key of the passage that stood there at an earlier commit, if its text is still here.
+
+        Any lines inside one passage will do in a file that has not changed since; else they must be a passage's own.
+        """
+        number = self.number_of(corpus, commit12)
+        if number is None:
+            return None
+        sql = "SELECT key FROM former WHERE corpus=? AND path=? AND first=? AND last=? AND ? BETWEEN oldest AND newest"
+        if found := self._ask(sql, (corpus, path, first, last, number)):
+            return str(found[0][0])
+        sql = (
+            "SELECT key FROM passages JOIN files USING(corpus, path) "
+            "WHERE corpus=? AND path=? AND first<=? AND last>=? AND since<=?"
+        )
+        found = self._ask(sql, (corpus, path, first, last, number))
         return str(found[0][0]) if found else None
 
-    def former_places(self) -> list[FormerPlace]:
-        """Return all earlier places."""
-        return [FormerPlace(*r) for r in self._ask("SELECT corpus, commit12, path, first, last, key FROM former", ())]
+    def number_of(self, corpus: str, commit: str) -> int | None:
+        """Return the number of a commit that the corpus stood at, given in full or by its first digits."""
+        sql = 'SELECT max(number) FROM commits WHERE corpus=? AND substr("commit", 1, ?)=?'
+        ((number,),) = self._ask(sql, (corpus, len(commit), commit))
+        return None if number is None else int(number)
+
+    def newest_number(self, corpus: str) -> int:
+        """Return the number of the corpus's commit; commits count from 1, a corpus that is not here has 0."""
+        ((number,),) = self._ask("SELECT max(number) FROM commits WHERE corpus=?", (corpus,))
+        return int(number or 0)
 
     def files(self, corpus: str) -> dict[str, FileMark]:
         """Return the files of a corpus by path."""
-        sql = "SELECT corpus, path, digest, chunker, parsed FROM files WHERE corpus=?"
-        return {r[1]: FileMark(r[0], r[1], r[2], r[3], bool(r[4])) for r in self._ask(sql, (corpus,))}
+        sql = "SELECT corpus, path, digest, chunker, failure, since FROM files WHERE corpus=?"
+        return {str(r[1]): FileMark(*r) for r in self._ask(sql, (corpus,))}
+
+    def columns(self) -> list[tuple[str, str, str]]:
+        """Return corpus, path and kind of every row, in order."""
+        sql = "SELECT corpus, path, kind FROM passages ORDER BY corpus, path, first, id"
+        return [(r[0], r[1], r[2]) for r in self._ask(sql, ())]
+
+    def count(self) -> int:
+        """Return the number of passages."""
+        ((number,),) = self._ask("SELECT count(*) FROM passages", ())
+        return int(number)
+
+    def tally(self) -> list[Tally]:
+        """Return how many passages there are of each corpus, kind and language."""
+        sql = "SELECT corpus, kind, language, count(*) FROM passages GROUP BY corpus, kind, language"
+        return [Tally(*record) for record in self._ask(sql, ())]
 
     def paths_ending(self, tail: str) -> list[int]:
         """Return the rows of files whose path is, or ends with, `tail`."""
         escaped = tail.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         sql = "SELECT corpus, path FROM files WHERE path=? OR path LIKE ? ESCAPE '\\'"
         places = self._ask(sql, (tail, f"%/{escaped}"))
-        found = (
-            self._ask("SELECT row FROM passages WHERE corpus=? AND path=? ORDER BY first", place) for place in places
-        )
+        sql = "SELECT row FROM passages JOIN rows USING(id) WHERE corpus=? AND path=? ORDER BY first"
+        found = (self._ask(sql, place) for place in places)
         return [int(record[0]) for records in found for record in records]
 
     def named(self, name: str, sort: Sort) -> list[tuple[int, Relation]]:
@@ -167,12 +318,31 @@ class Shelf:
         """Return all names of a sort."""
         return [str(r[0]) for r in self._ask("SELECT DISTINCT name FROM names WHERE sort=?", (sort,))]
 
+    def namings(self, row: int) -> list[Naming]:
+        """Return all that a passage is, to whatever it speaks of."""
+        sql = "SELECT name, sort, relation, row FROM names WHERE row=? ORDER BY rowid"
+        return [Naming(*r) for r in self._ask(sql, (row,))]
+
+    def links(self, rows: Sequence[int]) -> list[Link]:
+        """Return the links that begin or end at `rows`, what the row itself says first."""
+        found: dict[Link, None] = {}
+        for end in ("source", "target"):
+            for first in range(0, len(rows), MAX_VALUES):
+                part = rows[first : first + MAX_VALUES]
+                marks = ",".join("?" * len(part))
+                sql = f"SELECT source, target, relation FROM links WHERE {end} IN ({marks}) ORDER BY rowid"  # noqa: S608
+                found |= dict.fromkeys(Link(*r) for r in self._ask(sql, part))
+        return list(found)
+
+    def _passages(self, where: str, values: Sequence[Any]) -> list[Row]:
+        sql = f"SELECT {_COLUMNS} FROM passages JOIN rows USING(id) WHERE {where}"  # noqa: S608 - our own words
+        return [self._row(record) for record in self._ask(sql, values)]
+
+    def _row(self, record: Sequence[Any]) -> Row:
+        return Row(int(record[0]), Passage(record[1], self._commits[record[1]], *record[2:]))
+
     def _ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
         try:
             return self._database.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError("index.damaged", path=self._path, reason=error) from error
-
-
-def _row(record: Sequence[Any]) -> Row:
-    return Row(int(record[0]), Passage(*record[1:12]))

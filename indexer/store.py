@@ -1,9 +1,9 @@
 """The index on disk: generations of which one is current; one writer at a time; readers never wait.
 
 STORE/current                 the name of the generation that readers open, replaced in one step
-STORE/generations/NAME/       manifest.json, passages.sqlite, vectors.npy, columns.npy, body/, natural/, chroma/
+STORE/generations/NAME/       passages.sqlite, vectors.npy, columns.npy, body/, natural/, chroma/; at last manifest.json
 STORE/vectors.sqlite          vectors by (model, text), so that nothing is embedded twice
-STORE/lock                    held by the one writer
+STORE/lock                    held by the one writer, whose process stands in STORE/writer.json
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import shutil
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from indexer.errors import StoreError
 from indexer.lexical import LexicalField
 from indexer.shelf import Shelf
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 COLUMNS = np.dtype([("file", np.int32), ("corpus", np.int16), ("kind", np.int16), ("damped", np.bool_)])
 
 
@@ -44,6 +44,8 @@ class CorpusMark:
     files: int
     passages: int
     updated_at: str
+    # What decided the passages besides the commit: a build skips a corpus whose stamp and commit are those it has.
+    stamp: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class StoreManifest:
     kinds: tuple[str, ...]
     corpora: tuple[CorpusMark, ...]
     created_at: str
+    # Versions of what was derived from the passages.
+    parts: dict[str, int] = field(default_factory=dict)
     version: int = STORE_VERSION
 
     def write(self, folder: Path) -> None:
@@ -122,65 +126,117 @@ def open_generation(store: Path) -> Generation:
     raise StoreError("index.damaged", path=store, reason="current")
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that writes an index, and since when."""
+
+    pid: int
+    since: str
+
+
 @contextmanager
-def writing(store: Path, *, wait_seconds: float) -> Iterator[None]:
-    """Hold the writer's lock; raises `StoreError` when another process keeps it, or the folder cannot be written."""
+def writing(store: Path, *, wait_seconds: float, waiting: Callable[[Holder], None] = lambda _: None) -> Iterator[None]:
+    """Hold the writer's lock; `waiting` is told once who has it when it is not free.
+
+    Raises `StoreError` when another process keeps it for longer than `wait_seconds`, or the folder cannot be written.
+    """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - readers need no lock
 
+    lock = FileLock(store / "lock")
     try:
         store.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(store / "lock", timeout=wait_seconds)
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            waiting(_holder(store))
+            lock.acquire(timeout=wait_seconds)
+        _write_whole(store / "writer.json", json.dumps({"pid": os.getpid(), "since": time.strftime("%H:%M:%S")}))
     except Timeout as error:
-        raise StoreError("index.locked", path=store) from error
+        holder = _holder(store)
+        raise StoreError("index.locked", path=store, pid=holder.pid, since=holder.since) from error
     except OSError as error:
+        lock.release()
         raise StoreError("index.cannot_write", path=store, reason=error) from error
     try:
         yield
     finally:
+        (store / "writer.json").unlink(missing_ok=True)
         lock.release()
 
 
+def _holder(store: Path) -> Holder:
+    """Read who holds the lock; they may have it for so short a time that they have not said so."""
+    try:
+        table = json.loads((store / "writer.json").read_text(encoding="utf-8"))
+        return Holder(int(table["pid"]), str(table["since"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Holder(0, "?")
+
+
+@dataclass(frozen=True, slots=True)
+class Generations:
+    """The folders of a store: finished ones, oldest first, and what stopped builds left."""
+
+    finished: tuple[Path, ...]
+    unfinished: tuple[Path, ...]
+
+
+def generations(store: Path) -> Generations:
+    """List the generations of a store; a manifest is written last, so that one without is unfinished."""
+    folder = store / "generations"
+    found = list(folder.iterdir()) if folder.is_dir() else []
+    made = {path: path / "manifest.json" for path in found}
+    finished = sorted((p for p in found if made[p].is_file()), key=lambda p: (made[p].stat().st_mtime_ns, p.name))
+    return Generations(tuple(finished), tuple(p for p in found if p not in finished))
+
+
 @contextmanager
-def new_generation(store: Path) -> Iterator[Path]:
+def new_generation(store: Path, *, keep: int) -> Iterator[Path]:
     """Give a folder for a new generation; made current when the block ends well, removed when it does not.
 
-    The lock must be held. Raises `StoreError` when the disk refuses.
+    Then `keep` generations stay, the new one among them. The lock must be held. Raises `StoreError` when the disk
+    refuses.
     """
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
     folder = store / "generations" / name
     try:
-        _remove_others(store, keep=current_folder(store))
+        for stopped in generations(store).unfinished:
+            shutil.rmtree(stopped, ignore_errors=True)
         folder.mkdir(parents=True)
         yield folder
-        _point_to(store, name)
+        _settle(folder)
+        _write_whole(store / "current", name)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, (OSError, sqlite3.Error)):
             raise StoreError("index.cannot_write", path=store, reason=error) from error
         raise
-    _remove_others(store, keep=folder)
+    others = [path for path in generations(store).finished if path != folder]
+    for older in others[: max(0, len(others) - keep + 1)]:
+        shutil.rmtree(older, ignore_errors=True)
 
 
-def _point_to(store: Path, name: str) -> None:
-    made = store / f"current.{os.getpid()}"
+def _settle(folder: Path) -> None:
+    """Let the disk hold all files of a generation before it is made current: the machine may lose its power."""
+    for path in [*folder.rglob("*"), folder]:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write `text` so that `path` is the old or the new file, whatever happens."""
+    made = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         with made.open("w", encoding="utf-8") as file:
-            file.write(name)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        made.replace(store / "current")
+        made.replace(path)
     finally:
         made.unlink(missing_ok=True)
-
-
-def _remove_others(store: Path, keep: Path | None) -> None:
-    """Remove generations that no reader will open again: older ones, and what a killed build left."""
-    folder = store / "generations"
-    if folder.is_dir():
-        for other in folder.iterdir():
-            if other != keep:
-                shutil.rmtree(other, ignore_errors=True)
 
 
 class VectorCache:

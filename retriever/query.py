@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from indexer.records import Sort
 from indexer.shelf import Shelf
-from indexer.symbols import Sort
 from indexer.words import words_of
 
 _FLAG = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")

@@ -14,16 +14,17 @@ import numpy.typing as npt
 
 from indexer.embed import Embedder, load_embedder
 from indexer.errors import BadInput, StoreError
-from indexer.records import Passage, Relation
+from indexer.records import Passage, Relation, Sort
 from indexer.store import Generation, StoreManifest, open_generation
-from indexer.symbols import Sort
 from retriever.query import Named, understand
 from retriever.rank import DEFAULT_WEIGHTS, Asked, Scores, Weights, rank
 from retriever.records import Hit, Query
 
 _ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?$")
 # What a named thing's passages are shown in: what defines it first.
-_RELATIONS: tuple[Relation, ...] = ("defines", "implements", "documents", "option_of", "lowers", "tests", "uses")
+_RELATIONS: tuple[Relation, ...] = (
+    "defines", "implements", "documents", "option_of", "lowers", "makes", "tests", "uses",
+)  # fmt: skip
 NEAR_NAMES = 5
 
 

@@ -2,10 +2,11 @@ from pathlib import Path
 
 import pytest
 
+from indexer.graph.options import option_name
 from indexer.opnames import OpNames
+from indexer.records import Sort
 from indexer.shelf import Shelf
 from indexer.store import open_generation
-from indexer.symbols import Sort, option_name
 
 
 @pytest.fixture(scope="module")

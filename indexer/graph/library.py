@@ -1,0 +1,114 @@
+"""The device library: functions that compiled kernels call by name, made by macros from templates of their names.
+
+`#define DECLARE_ADD(dim, type) void _mlir_ciface_vadd_##dim##d_##type(...)` used as `DECLARE_ADD(1, half)` makes
+`vadd_1d_half`, which the operation of that library name, `hivm.hir.vadd`, is lowered to a call of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from indexer.graph.operations import Operations
+from indexer.graph.sources import Sources
+from indexer.records import Naming, Passage
+
+# MLIR's C interface: a call of @f reaches the function _mlir_ciface_f.
+PREFIX = "_mlir_ciface_"
+# Macros that use macros are followed so deep.
+MAX_DEPTH = 4
+
+_MACRO = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)\((?P<parameters>[^)]*)\)(?P<body>(?:\\\r?\n|[^\n])*)", re.MULTILINE
+)
+_CALL = re.compile(r"\b(?P<name>[A-Z][A-Z0-9_]{3,})\s*\((?P<arguments>[^()]*)\)")
+_FUNCTION = re.compile(PREFIX + r"(?:\s*##\s*)?(?P<name>\w+(?:\s*##\s*\w+)*)")
+_LIBRARY_NAME = re.compile(r"\bgetOpName\(\)\s*(?:const\s*)?\{\s*return\s*\"(?P<name>\w+)\"")
+_PASTE = re.compile(r"\s*##\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Macro:
+    """A macro that declares library functions: name templates in `##` form, and the macros its body uses."""
+
+    parameters: tuple[str, ...]
+    names: tuple[str, ...]
+    calls: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def name_library(sources: Sources, ops: Operations) -> Iterator[Naming]:
+    """Yield the functions of device libraries, as symbols and as what their operations run."""
+    by_corpus: dict[str, list[int]] = defaultdict(list)
+    for place, rows in sources.cpp.items():
+        by_corpus[place[0]] += rows
+    for corpus, rows in by_corpus.items():
+        macros = _macros([sources.passages[row].text for row in rows])
+        owners = _owners(sources.passages, ops, corpus)
+        for row in rows if macros else ():
+            yield from _of_passage(sources.passages[row], row, macros, owners)
+
+
+def _of_passage(p: Passage, row: int, macros: Mapping[str, _Macro], owners: Mapping[str, str]) -> Iterator[Naming]:
+    text = _MACRO.sub("", p.text) if "#" in p.text and "define" in p.text else p.text
+    found: dict[str, None] = {}
+    for call in _CALL.finditer(text):
+        if call["name"] in macros:
+            found |= dict.fromkeys(_expand(macros, call["name"], _split(call["arguments"]), MAX_DEPTH))
+    if PREFIX in text:
+        found |= dict.fromkeys(m["name"] for m in _FUNCTION.finditer(text) if m["name"] and "##" not in m["name"])
+    for name in found:
+        yield Naming(name, "symbol", "defines", row)
+    bases = {base for name in found if (base := _base(name, owners))}
+    yield from (Naming(owners[base], "op", "implements", row) for base in sorted(bases))
+
+
+def _macros(texts: Sequence[str]) -> dict[str, _Macro]:
+    """Return the macros that declare library functions, directly or by others."""
+    found: dict[str, _Macro] = {}
+    for text in texts:
+        if "#" not in text or "define" not in text:
+            continue
+        for macro in _MACRO.finditer(text):
+            body = macro["body"].replace("\\\n", "\n")
+            names = tuple(_PASTE.sub("##", m["name"]) for m in _FUNCTION.finditer(body) if m["name"])
+            calls = tuple((m["name"], _split(m["arguments"])) for m in _CALL.finditer(body))
+            if names or calls:
+                found[macro["name"]] = _Macro(_split(macro["parameters"]), names, calls)
+    declaring = {name for name, macro in found.items() if macro.names}
+    for _ in range(MAX_DEPTH):
+        declaring |= {name for name, macro in found.items() if any(call in declaring for call, _ in macro.calls)}
+    return {name: found[name] for name in declaring}
+
+
+def _expand(macros: Mapping[str, _Macro], name: str, arguments: tuple[str, ...], depth: int) -> Iterator[str]:
+    """Yield the functions that a use of a macro declares."""
+    macro = macros.get(name)
+    if macro is None or depth == 0 or len(arguments) != len(macro.parameters):
+        return
+    values = dict(zip(macro.parameters, arguments, strict=True))
+    for template in macro.names:
+        yield "".join(values.get(part, part) for part in template.split("##"))
+    for inner, given in macro.calls:
+        yield from _expand(macros, inner, tuple(values.get(a, a) for a in given), depth - 1)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.replace("\\\n", " ").split(","))
+
+
+def _owners(passages: Sequence[Passage], ops: Operations, corpus: str) -> dict[str, str]:
+    """Return library name -> operation: its own last word, or the name that its definition gives instead."""
+    owners: dict[str, str] = {}
+    for row, op in ops.by_row.items():
+        if passages[row].corpus == corpus:
+            given = _LIBRARY_NAME.search(passages[row].text)
+            owners.setdefault(given["name"] if given else op.name.rpartition(".")[2], op.name)
+    return owners
+
+
+def _base(function: str, owners: Mapping[str, str]) -> str | None:
+    """Return the longest library name that a function's name begins with."""
+    parts = function.split("_")
+    return next((b for end in range(len(parts), 0, -1) if (b := "_".join(parts[:end])) in owners), None)
