@@ -20,7 +20,7 @@ from indexer.reading import Job, Progress
 from indexer.records import Passage, Sort
 from indexer.store import CorpusMark, current_folder, read_store_manifest
 from retriever.records import Hit, Query
-from retriever.search import Index, open_index
+from retriever.search import Index, open_knowledge_base
 
 # Made from what is installed, so that they need no network.
 DEFAULT_CORPORA = ("toolchain", "notes")
@@ -90,7 +90,7 @@ def store_folder(store: str | Path | None) -> Path:
 
 def open_library(store: str | Path | None) -> Library:
     """Open the index; raises `StoreError` where there is none, or it is damaged."""
-    return Library(open_index(store_folder(store)))
+    return Library(open_knowledge_base(store_folder(store)))
 
 
 def parse_spec(text: str) -> CorpusSpec:

@@ -36,7 +36,7 @@ class Refused:
     reason: str
 
 
-def open_index(store: Path) -> Index:
+def open_knowledge_base(store: Path) -> Index:
     """Open the index in `store`; raises `StoreError` where there is none, or it is damaged."""
     return Index(open_generation(store))
 

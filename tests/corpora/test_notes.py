@@ -22,7 +22,7 @@ from indexer.grammar.markdown import NOTE_GRAMMAR
 from indexer.records import Corpus
 from retriever.attribution import evidence_for
 from retriever.records import Query
-from retriever.search import Index, open_index
+from retriever.search import Index, open_knowledge_base
 
 CARDS = read_cards()
 CHECKER = Path(__file__).parents[2] / "bench" / "check_notes.py"
@@ -43,7 +43,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 def built(store: Path, embedder: Embedder) -> Index:
     tree = TextTree("notes", "all", "tritonkb", {f"{name}.md": card.text for name, card in CARDS.items()})
     build_index(store, [Job(tree, read_manifest("notes"), "notes")], embedder, lambda *_: None)
-    return open_index(store)
+    return open_knowledge_base(store)
 
 
 def commits_in_manifests() -> Iterator[tuple[str, str]]:

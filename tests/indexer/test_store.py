@@ -63,8 +63,8 @@ def test_reading_imports_neither_chroma_nor_torch_nor_bm25s(sample_store: Path) 
         import sys
         from pathlib import Path
         from retriever.records import Query
-        from retriever.search import open_index
-        assert open_index(Path(sys.argv[1])).search(Query("fold a wide pad"))
+        from retriever.search import open_knowledge_base
+        assert open_knowledge_base(Path(sys.argv[1])).search(Query("fold a wide pad"))
         print([m for m in ("chromadb", "torch", "bm25s", "scipy", "tree_sitter", "subprocess") if m in sys.modules])
         """,
         sample_store,

@@ -4,12 +4,12 @@ import pytest
 
 from indexer.records import Passage
 from retriever.attribution import evidence_for
-from retriever.search import Index, open_index
+from retriever.search import Index, open_knowledge_base
 
 
 @pytest.fixture(scope="module")
 def index(sample_store: Path) -> Index:
-    return open_index(sample_store)
+    return open_knowledge_base(sample_store)
 
 
 def test_the_note_and_the_code_come_before_the_catalogue(index: Index) -> None:

@@ -13,12 +13,12 @@ from indexer.errors import BadInput
 from retriever import measures
 from retriever.evaluate import compare, evaluate, read_questions, save
 from retriever.measures import Judged
-from retriever.search import Index, open_index
+from retriever.search import Index, open_knowledge_base
 
 
 @pytest.fixture(scope="module")
 def index(sample_store: Path) -> Index:
-    return open_index(sample_store)
+    return open_knowledge_base(sample_store)
 
 
 def line(id_: str, question: str, *answers: tuple[str, str, int, int], style: str = "behaviour") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from indexer.build import build_index
 from indexer.embed import HashEmbedder
 from retriever.attribution import evidence_for
 from retriever.notes import cited_by
-from retriever.search import Index, open_index
+from retriever.search import Index, open_knowledge_base
 from tests.conftest import notes_job, sample_job
 
 CARD = """# wide_pad
@@ -31,7 +31,7 @@ def index_with_card(store: Path, commit: str, first: int, last: int) -> Index:
     card = CARD.format(commit=commit, first=first, last=last)
     job = notes_job({"wide_pad.md": card, "other.md": card.replace("wide_pad", "other")})
     build_index(store, [sample_job(), job], HashEmbedder(), lambda *_: None)
-    return open_index(store)
+    return open_knowledge_base(store)
 
 
 def cited(index: Index) -> list[tuple[str, str]]:

@@ -16,13 +16,13 @@ from indexer.store import current_folder
 from retriever.query import understand
 from retriever.rank import Weights
 from retriever.records import Hit, Query
-from retriever.search import Index, Refused, open_index
+from retriever.search import Index, Refused, open_knowledge_base
 from tests.conftest import sample_job
 
 
 @pytest.fixture(scope="module")
 def index(sample_store: Path) -> Index:
-    return open_index(sample_store)
+    return open_knowledge_base(sample_store)
 
 
 def symbols(hits: list[Hit]) -> list[str]:
@@ -134,13 +134,13 @@ def test_an_unknown_id_gives_ids_of_the_same_file(index: Index) -> None:
 def test_a_passage_changed_in_the_store_is_refused(sample_store: Path, tmp_path: Path, field: str) -> None:
     store = tmp_path / "tampered"
     shutil.copytree(sample_store, store)
-    cited = open_index(store).search(Query("SplitColumnsPass"))[0].passage
+    cited = open_knowledge_base(store).search(Query("SplitColumnsPass"))[0].passage
     folder = current_folder(store)
     assert folder is not None
     with sqlite3.connect(folder / "passages.sqlite") as database:
         changed = {"text": "'a column is copied at once'", '"natural"': "'x'", "last": "last + 1"}[field]
         database.execute(f"UPDATE passages SET {field} = {changed} WHERE key = ?", (cited.key,))  # noqa: S608
-    answer = open_index(store).check_citation(cited.id, cited.sha256)
+    answer = open_knowledge_base(store).check_citation(cited.id, cited.sha256)
     if field == "text":
         assert answer == Refused(cited.id, "text differs")
     else:
@@ -157,17 +157,17 @@ def test_an_old_id_opens_while_its_text_is_still_there(tmp_path: Path, sample_tr
     tree = tmp_path / "tree"
     shutil.copytree(sample_tree, tree)
     build_index(tmp_path / "store", [sample_job(tree)], HashEmbedder(), lambda *_: None)
-    old = open_index(tmp_path / "store").search(Query("SplitColumnsPass"))[0].passage
-    other = open_index(tmp_path / "store").search(Query("toy.ir.copy_row"))[0].passage
+    old = open_knowledge_base(tmp_path / "store").search(Query("SplitColumnsPass"))[0].passage
+    other = open_knowledge_base(tmp_path / "store").search(Query("toy.ir.copy_row"))[0].passage
     (tree / "include/Toy/Ops.td").write_text('def Gone : Toy_Op<"gone">;\n')
     build_index(tmp_path / "store", [sample_job(tree)], HashEmbedder(), lambda *_: None)
-    now = open_index(tmp_path / "store")
+    now = open_knowledge_base(tmp_path / "store")
     assert isinstance(now.check_citation(old.id, old.sha256), Passage)
     assert isinstance(now.check_citation(other.id, other.sha256), Refused)
 
 
 def test_an_index_of_other_weights_is_told(sample_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = open_index(sample_store)
+    index = open_knowledge_base(sample_store)
     monkeypatch.setattr(index.manifest.__class__, "versions", {"tokenizers": "0"}, raising=False)
     with pytest.raises(StoreError, match="the index was made with hash"):
         _ = index.embedder
