@@ -18,6 +18,7 @@ class Query:
     passes: tuple[str, ...] = ()
     ops: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = ()
     corpora: tuple[str, ...] = ()
     target: str = ""

@@ -8,14 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.diagnostics import Templates
 from indexer.embed import Embedder, load_embedder
 from indexer.errors import BadInput, StoreError
-from indexer.records import Passage, Relation, Sort
+from indexer.records import Kind, Passage, Relation, Sort
 from indexer.store import Generation, StoreManifest, open_generation
+from retriever.lookup import Found, in_turn
 from retriever.query import Named, understand
 from retriever.rank import DEFAULT_WEIGHTS, Asked, Scores, Weights, rank
 from retriever.records import Hit, Query
@@ -25,7 +28,10 @@ _ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#
 _RELATIONS: tuple[Relation, ...] = (
     "defines", "implements", "documents", "option_of", "lowers", "makes", "tests", "uses",
 )  # fmt: skip
+# Row: its value, and why it is there.
+Exact = dict[int, tuple[float, tuple[str, ...]]]
 NEAR_NAMES = 5
+MAX_SHOWN_NAME = 80  # characters: a pasted diagnostic has no end
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,11 @@ class Index:
     def manifest(self) -> StoreManifest:
         """Return what the index holds."""
         return self.generation.manifest
+
+    @cached_property
+    def diagnostics(self) -> Templates:
+        """Read the messages that the indexed sources can emit."""
+        return Templates(self.generation.shelf.names("diagnostic"))
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -88,6 +99,8 @@ class Index:
 
     def near(self, name: str, sort: Sort) -> list[str]:
         """Return known names like `name`."""
+        if sort == "diagnostic":
+            return self.diagnostics.near(name, NEAR_NAMES)
         known = self.generation.shelf.names(sort)
         inside = [n for n in known if name in n]
         return (sorted(inside, key=len) + difflib.get_close_matches(name, known, NEAR_NAMES, 0.5))[:NEAR_NAMES]
@@ -151,24 +164,25 @@ class Index:
             mask &= np.isin(columns["kind"], [kinds.index(k) for k in query.kinds if k in kinds])
         return mask
 
-    def exact(
-        self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None
-    ) -> dict[int, tuple[float, tuple[str, ...]]]:
-        """Return the rows of named things, with a value from 1 (defines it) down, best first."""
-        found: dict[int, tuple[float, tuple[str, ...]]] = {}
+    def exact(self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None) -> Exact:
+        """Return the rows of named things, with a value from 1 (defines it) down, in the order they are shown."""
+        best: dict[int, Relation] = {}
+        reasons: dict[int, tuple[str, ...]] = {}
         for thing in named:
             for row, relation in self._rows_of(thing):
                 if allowed is None or allowed[row]:
-                    value = 1.0 - _RELATIONS.index(relation) / len(_RELATIONS)
-                    why = f"{relation} {thing.sort} {thing.name}"
-                    old = found.get(row, (0.0, ()))
-                    found[row] = (max(old[0], value), (*old[1], why))
-        return dict(sorted(found.items(), key=lambda item: -item[1][0]))
+                    best[row] = min(best.get(row, relation), relation, key=_RELATIONS.index)
+                    reasons[row] = (*reasons.get(row, ()), f"{relation} {thing.sort} {_short(thing.name)}")
+        kinds, columns = self.manifest.kinds, self.generation.columns["kind"]
+        found = [Found(row, relation, cast("Kind", kinds[columns[row]])) for row, relation in best.items()]
+        return {f.row: (1.0 - _RELATIONS.index(f.relation) / len(_RELATIONS), reasons[f.row]) for f in in_turn(found)}
 
     def _rows_of(self, thing: Named) -> list[tuple[int, Relation]]:
         shelf = self.generation.shelf
         if thing.sort == "file":
             return [(row, "defines") for row in shelf.paths_ending(thing.name)]
+        if thing.sort == "diagnostic":
+            return [found for text in self.diagnostics.find(thing.name) for found in shelf.named(text, "diagnostic")]
         return shelf.named(thing.name, thing.sort)  # type: ignore[arg-type]
 
     def _hits(self, scored: dict[int, tuple[float, tuple[str, ...]]], limit: int | None) -> list[Hit]:
@@ -182,7 +196,13 @@ def _given(query: Query) -> list[Named]:
         *(Named(name, "pass") for name in query.passes),
         *(Named(name, "op") for name in query.ops),
         *(Named(name, "option") for name in query.options),
+        *(Named(text, "diagnostic") for text in query.diagnostics),
     ]
+
+
+def _short(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= MAX_SHOWN_NAME else f"{line[: MAX_SHOWN_NAME - 1]}…"
 
 
 def _reasons(parts: tuple[tuple[str, float], ...], lifted: tuple[float, tuple[str, ...]] | None) -> tuple[str, ...]:

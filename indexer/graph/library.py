@@ -17,6 +17,7 @@ from indexer.records import Naming, Passage
 
 # MLIR's C interface: a call of @f reaches the function _mlir_ciface_f.
 PREFIX = "_mlir_ciface_"
+_LINKAGE = 'extern "C"'
 # Macros that use macros are followed so deep.
 MAX_DEPTH = 4
 
@@ -42,7 +43,8 @@ def name_library(sources: Sources, ops: Operations) -> Iterator[Naming]:
     """Yield the functions of device libraries, as symbols and as what their operations run."""
     by_corpus: dict[str, list[int]] = defaultdict(list)
     for place, rows in sources.cpp.items():
-        by_corpus[place[0]] += rows
+        if any(sign in text for text in sources.texts(place) for sign in (PREFIX, _LINKAGE)):
+            by_corpus[place[0]] += rows
     for corpus, rows in by_corpus.items():
         macros = _macros([sources.passages[row].text for row in rows])
         owners = _owners(sources.passages, ops, corpus)

@@ -37,8 +37,8 @@ def name_test_runs(passages: Sequence[Passage], passes: Passes, options: Options
 def name_mentions(passages: Sequence[Passage], passes: Passes, options: Options, ops: Operations) -> Iterator[Naming]:
     """Yield what documents, notes and Python name in their text."""
     for row, p in enumerate(passages):
-        if p.kind in {"doc", "note", "python"} or (p.kind == "test" and p.language == "python"):
-            relation: Relation = "documents" if p.kind in {"doc", "note"} else "tests" if p.kind == "test" else "uses"
+        if p.kind in {"doc", "note", "python"}:
+            relation: Relation = "uses" if p.kind == "python" else "documents"
             yield from _mentioned(row, p, relation, passes, options)
             if relation == "documents":
                 yield from _code_in_prose(row, p, passes, ops)

@@ -20,7 +20,7 @@ _CPP_EMITTER = re.compile(
 )
 _PYTHON_EMITTER = re.compile(r"\b(?:raise\s+[\w.]+|print|warn|warnings\.warn|log\w*\.\w+|assert)\b\s*\(?")
 _TOKEN = re.compile(
-    r'"(?P<text>(?:[^"\\\n]|\\.)*)"|(?P<end>;)|(?P<space>\s+)|(?P<name>[A-Za-z_]\w*)|(?P<other>.)', re.DOTALL
+    r'"(?P<text>(?:[^"\\\n]|\\.)*)"|(?P<end>[;#])|\s+|(?P<name>[A-Za-z_]\w*)|(?P<neutral>[<>()+,]+)|[^\s"A-Za-z_;#<>()+,]+'
 )
 _PYTHON_STRING = re.compile(
     r"(?P<prefix>[fFrRbB]{0,2})(?P<quote>\"\"\"|'''|\"|')(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)", re.DOTALL
@@ -57,17 +57,16 @@ def _statement(text: str, start: int, *, follow: bool) -> Iterator[str]:
     names: list[str] = []
     between = False
     for token in _TOKEN.finditer(text, start, start + MAX_STATEMENT):
-        if token["end"] or token["other"] == "#":  # a macro has no semicolon: the next directive ends it
+        kind = token.lastgroup
+        if kind == "end":  # of the statement; a macro has none, there the next directive ends it
             break
-        if token["text"] is not None:
+        if kind == "text":
             parts += [HOLE] if between and parts else []
             parts.append(_PRINTF.sub(HOLE, _ESCAPE.sub(_unescaped, token["text"])))
             between = False
-        elif token["name"]:
-            names.append(token["name"])
+        elif kind != "neutral" and not token[0].isspace():
+            names += [token[0]] if kind == "name" else []
             between = True
-        elif token["other"] not in (None, "+"):
-            between = between or token["other"] not in "<>()+,"
     if parts:
         yield " ".join("".join(parts).split())
     elif follow:
@@ -77,8 +76,10 @@ def _statement(text: str, start: int, *, follow: bool) -> Iterator[str]:
 def _assigned(text: str, names: list[str]) -> Iterator[str]:
     """Yield the messages of strings that were put together first and then emitted by name."""
     for name in dict.fromkeys(names):
-        for found in re.finditer(rf"\b{name}\s*\+?=(?!=)", text):
-            yield from _statement(text, found.end(), follow=False)
+        for sign in (" = ", " =\n", " += "):
+            at = text.find(f"{name}{sign}")
+            if at >= 0 and (at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "_.")):
+                yield from _statement(text, at + len(name) + len(sign), follow=False)
 
 
 def _unescaped(found: re.Match[str]) -> str:

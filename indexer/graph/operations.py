@@ -43,7 +43,7 @@ class Operations:
     undefined: dict[str, str] = field(default_factory=dict)
 
     def resolve(self, text: str, corpus: str, namespaces: frozenset[str]) -> str | None:
-        """Return the operation that C++ of `corpus` calls `text`; a class that several dialects have needs a namespace."""
+        """Return the operation that C++ of `corpus` calls `text`; what several dialects have needs a namespace."""
         *scopes, cpp_class = text.split("::")
         if not cpp_class.endswith("Op"):
             return None

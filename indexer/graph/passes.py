@@ -25,7 +25,7 @@ _RECORD = re.compile(r'\bdef\s+(?P<record>\w+)\s*:\s*(?:Interface)?Pass\s*<\s*"(
 _CONSTRUCTOR = re.compile(r'\blet\s+constructor\s*=\s*"(?:[\w:]*::)?(?P<name>\w+)')
 _GENERATED = re.compile(r"#\s*define\s+GEN_PASS_DEF_(?P<record>\w+)")
 _ARGUMENT = re.compile(r'getArgument\(\)\s*const[^{]*\{\s*return\s*"(?P<argument>[^"]+)"')
-_CREATES = re.compile(r"\b(?P<name>create\w+)\s*\([^;{}]*\)\s*\{")
+_CREATES = re.compile(r"\b(?P<name>create\w+)\([^;{}]{0,400}\)\s*\{")
 _ENTRY = re.compile(r"\b(?:runOnOperation|matchAndRewrite\w*)\s*\(")
 _POPULATES = re.compile(r"\b(?P<name>populate\w+)\s*\(")
 _REGISTRATION = re.compile(r"\.(?:add|insert)\w*\s*<(?P<classes>[^;()]*)>\s*\(")
