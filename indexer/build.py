@@ -1,35 +1,39 @@
-"""Trees -> a new generation of the index. What did not change is neither cut nor embedded again."""
+"""Trees -> a new generation of the index. What did not change is neither cut, counted nor embedded again."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.chroma import ChromaItem, write_chroma
-from indexer.chunk import CHUNKER_VERSION, chunk_file
-from indexer.corpus import MAX_FILE_BYTES, Entry, Manifest, TextTree, Tree, read_manifest
+from indexer.corpus import Manifest, read_manifest
 from indexer.embed import Embedder, Vectors
-from indexer.errors import BadInput
-from indexer.lexical import body_words, write_lexical
+from indexer.errors import StoreError
+from indexer.graph.links import link_passages
+from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
+from indexer.reading import Job, Progress, Reading, read_corpus
 from indexer.records import Passage
-from indexer.shelf import FileMark, FormerPlace, Shelf, write_shelf
+from indexer.shelf import Shelf, Tally, begin_shelf, editing
 from indexer.store import (
     COLUMNS,
     CorpusMark,
+    Holder,
     StoreManifest,
     VectorCache,
     current_folder,
+    generations,
     new_generation,
     read_store_manifest,
     writing,
@@ -37,21 +41,15 @@ from indexer.store import (
 from indexer.symbols import name_passages
 from indexer.words import words_of
 
-# Stage, done, total; called often, on the building thread.
-Progress = Callable[[str, int, int], None]
-
 EMBED_BATCH = 512
 # An old id resolves through this many updates of its corpus.
 KEPT_COMMITS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A tree to index; `source` is what the user wrote, kept so that an update can ask again."""
-
-    tree: Tree
-    manifest: Manifest
-    source: str
+# The current generation, and the one before it to compare with.
+KEPT_GENERATIONS = 2
+# Raised whenever the same passages would get other names or links: nothing is skipped then.
+SYMBOLS_VERSION = 1
+# With these, what an earlier generation counted and named holds for this one.
+PARTS = {"words": WORDS_VERSION, "symbols": SYMBOLS_VERSION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,227 +70,266 @@ class CorpusReport:
     passages: int
     changed: int
     failures: tuple[Failure, ...]
+    tally: tuple[Tally, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """The result of a build: corpora, seconds by stage, peak memory of the process in MiB, texts embedded anew."""
+    """The result of a build: corpora, seconds by stage, peak memory of the process in MiB, texts embedded anew.
+
+    `resumed` counts the vectors that an earlier build had made before it was stopped; `unchanged` tells that there was
+    nothing to do.
+    """
 
     store: Path
     corpora: tuple[CorpusReport, ...]
     seconds: dict[str, float]
     peak_mib: int
     embedded: int
+    resumed: int = 0
+    unchanged: bool = False
 
 
-@dataclass(slots=True)
-class _Corpus:
-    """A corpus on its way into the new generation."""
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How to build: from nothing, waiting so long for another writer, keeping so many generations."""
 
-    mark: CorpusMark
-    manifest: Manifest
-    passages: list[Passage] = field(default_factory=list)
-    files: list[FileMark] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    changed: int = 0
+    fresh: bool = False
+    wait_seconds: float = 10.0
+    keep: int = KEPT_GENERATIONS
+    waiting: Callable[[Holder], None] = lambda _: None
+
+
+DEFAULT_MANNER = Manner()
 
 
 def build_index(
-    store: Path, jobs: Sequence[Job], embedder: Embedder, progress: Progress, *, fresh: bool = False,
-    wait_seconds: float = 10.0,
-) -> BuildReport:  # fmt: skip
-    """Index `jobs` into `store`; corpora already there stay, unless `fresh`.
+    store: Path, jobs: Sequence[Job], embedder: Embedder, progress: Progress, manner: Manner = DEFAULT_MANNER
+) -> BuildReport:
+    """Index `jobs` into `store`; corpora already there stay, unless the manner is fresh.
 
     The new index is invisible until complete. Raises `StoreError` when another process writes or the disk refuses;
     the old index is then as it was.
     """
-    with writing(store, wait_seconds=wait_seconds):
-        return _Build(store, embedder, progress, fresh=fresh).run(jobs)
+    begin = time.perf_counter()
+    if not manner.fresh and (same := _if_unchanged(store, jobs, embedder)) is not None:
+        return BuildReport(store, same, {"read": round(time.perf_counter() - begin, 3)}, _peak_mib(), 0, unchanged=True)
+    with writing(store, wait_seconds=manner.wait_seconds, waiting=manner.waiting):
+        return _Build(store, embedder, progress, manner).run(jobs)
+
+
+def _if_unchanged(store: Path, jobs: Sequence[Job], embedder: Embedder) -> tuple[CorpusReport, ...] | None:
+    """Return the report of an index that already holds the jobs' trees, None where something is to be done."""
+    folder = current_folder(store)
+    if folder is None:
+        return None
+    made = read_store_manifest(folder)
+    marks = {mark.name: mark for mark in made.corpora}
+    if (made.model, made.versions, made.parts) != (embedder.model, embedder.versions, PARTS):
+        return None
+    for job in jobs:
+        mark, corpus = marks.get(job.tree.corpus.name), job.tree.corpus
+        wanted = (corpus.commit, corpus.origin, job.source, _stamp(job))
+        if mark is None or (mark.commit, mark.origin, mark.source, mark.stamp) != wanted:
+            return None
+    shelf = Shelf(folder / "passages.sqlite")
+    try:
+        return _reports(made.corpora, {}, shelf)
+    finally:
+        shelf.close()
 
 
 class _Build:
-    def __init__(self, store: Path, embedder: Embedder, progress: Progress, *, fresh: bool) -> None:
+    def __init__(self, store: Path, embedder: Embedder, progress: Progress, manner: Manner) -> None:
         self.store = store
         self.embedder = embedder
         self.progress = progress
+        self.manner = manner
         self.seconds: dict[str, float] = {}
         self.embedded = 0
-        self.old = None if fresh else self._old_folder()
-        self.old_shelf = Shelf(self.old / "passages.sqlite") if self.old is not None else None
-
-    def _old_folder(self) -> Path | None:
-        folder = current_folder(self.store)
-        return folder if folder is not None and (folder / "manifest.json").exists() else None
+        self.reused = 0
+        self.old = None if manner.fresh else current_folder(store)
+        self.made = read_store_manifest(self.old) if self.old is not None else None
+        self.stopped = bool(generations(store).unfinished)
 
     def run(self, jobs: Sequence[Job]) -> BuildReport:
-        try:
-            with new_generation(self.store) as folder:
-                with self._stage("read"):
-                    corpora = [*self._kept(jobs), *(self._read(job) for job in jobs)]
-                corpora.sort(key=lambda c: c.mark.name)
-                self._write(folder, corpora)
-        finally:
-            if self.old_shelf is not None:
-                self.old_shelf.close()
-        return BuildReport(
-            self.store, tuple(_report(c) for c in corpora), {k: round(v, 3) for k, v in self.seconds.items()},
-            _peak_mib(), self.embedded,
-        )  # fmt: skip
+        with new_generation(self.store, keep=self.manner.keep) as folder:
+            readings = self._read(jobs)
+            marks = self._write(folder, readings)
+            shelf = Shelf(folder / "passages.sqlite")
+            try:
+                reports = _reports(marks, {r.job.tree.corpus.name: r.changed for r in readings}, shelf)
+            finally:
+                shelf.close()
+        seconds = {name: round(value, 3) for name, value in self.seconds.items()}
+        resumed = self.reused if self.stopped else 0
+        return BuildReport(self.store, reports, seconds, _peak_mib(), self.embedded, resumed)
 
-    def _kept(self, jobs: Sequence[Job]) -> Iterator[_Corpus]:
-        """Yield the corpora of the old generation that no job replaces."""
-        if self.old is None or self.old_shelf is None:
-            return
-        named = {job.tree.corpus.name for job in jobs}
-        for mark in read_store_manifest(self.old).corpora:
-            if mark.name not in named:
-                files = self.old_shelf.files(mark.name)
-                passages = list(self.old_shelf.all_passages(mark.name))
-                yield _Corpus(mark, read_manifest(mark.name), passages, list(files.values()))
+    def _read(self, jobs: Sequence[Job]) -> list[Reading]:
+        with self._stage("read"):
+            shelf = Shelf(self.old / "passages.sqlite") if self.old is not None else None
+            try:
+                return [read_corpus(job, shelf, self.progress) for job in jobs]
+            finally:
+                if shelf is not None:
+                    shelf.close()
 
-    def _read(self, job: Job) -> _Corpus:
-        corpus = job.tree.corpus
-        entries = [entry for entry in job.tree.entries() if job.manifest.takes(entry.path)]
-        if not entries and not isinstance(job.tree, TextTree):
-            wanted = ", ".join(job.manifest.include)
-            raise BadInput("index.nothing_taken", name=corpus.name, origin=corpus.origin, wanted=wanted)
-        stamp = f"{CHUNKER_VERSION}.{job.manifest.digest}"
-        old = self.old_shelf.files(corpus.name) if self.old_shelf is not None else {}
-        same = {
-            e.path for e in entries if e.path in old and (old[e.path].digest, old[e.path].chunker) == (e.digest, stamp)
-        }
-        mark = CorpusMark(corpus.name, corpus.origin, corpus.commit, corpus.target, job.source, 0, 0, _now())
-        out = _Corpus(mark, job.manifest)
-        out.files = [old[path] for path in sorted(same)]
-        out.passages = list(self._unchanged(corpus.name, corpus.commit, same))
-        fresh = [e for e in entries if e.path not in same]
-        known = self._known_keys(corpus.name)
-        for number, (entry, content) in enumerate(job.tree.read(fresh)):
-            self.progress("read", number, len(fresh))
-            self._cut(job, entry, content, stamp, out)
-        out.changed = sum(p.key not in known for p in out.passages)
-        out.passages.sort(key=lambda p: (p.path, p.start_line))
-        out.mark = dataclasses.replace(mark, files=len(out.files), passages=len(out.passages))
-        return out
-
-    def _unchanged(self, corpus: str, commit: str, paths: set[str]) -> Iterator[Passage]:
-        if self.old_shelf is not None and paths:
-            for passage in self.old_shelf.all_passages(corpus):
-                if passage.path in paths:
-                    yield dataclasses.replace(passage, commit=commit)
-
-    def _known_keys(self, corpus: str) -> set[str]:
-        return {p.key for p in self.old_shelf.all_passages(corpus)} if self.old_shelf is not None else set()
-
-    def _cut(self, job: Job, entry: Entry, content: bytes, stamp: str, out: _Corpus) -> None:
-        grammar = job.manifest.grammar(entry.path)
-        text = _decoded(content)
-        if grammar is None or text is None:
-            out.failures.append(Failure(entry.path, "binary" if text is None else "unknown"))
-            return
-        chunked = chunk_file(job.tree.corpus, entry.path, text, grammar, job.manifest.kind(entry.path))
-        if not chunked.parsed:
-            out.failures.append(Failure(entry.path, "windows"))
-        out.passages += chunked.passages
-        out.files.append(FileMark(job.tree.corpus.name, entry.path, entry.digest, stamp, chunked.parsed))
-
-    def _write(self, folder: Path, corpora: Sequence[_Corpus]) -> None:
-        passages = [p for corpus in corpora for p in corpus.passages]
-        with self._stage("symbols"):
-            namings = name_passages(passages)
+    def _write(self, folder: Path, readings: Sequence[Reading]) -> tuple[CorpusMark, ...]:
         with self._stage("passages"):
-            former = self._former(passages)
-            write_shelf(
-                folder / "passages.sqlite", passages, namings, (f for corpus in corpora for f in corpus.files), former
-            )
-            kinds = tuple(sorted({p.kind for p in passages}))
-            np.save(folder / "columns.npy", _columns(corpora, kinds))
-        with self._stage("words"):
-            self._write_words(folder, passages)
+            source = self._write_passages(folder / "passages.sqlite", readings)
+            shelf = Shelf(folder / "passages.sqlite")
+            marks = self._marks(readings, shelf)
+            manifests = {r.job.tree.corpus.name: r.job.manifest for r in readings}
+            kinds = _write_columns(folder, shelf, [manifests.get(m.name) or read_manifest(m.name) for m in marks])
+            rows = [row.passage for row in shelf.everything()]
+            shelf.close()
         with self._stage("embed"):
-            vectors = self._embed([p.natural for p in passages])
+            vectors = self._embed(rows, source)
             np.save(folder / "vectors.npy", vectors)
-        with self._stage("chroma"):
-            self._write_chroma(folder, passages, vectors)
-        marks = tuple(corpus.mark for corpus in corpora)
-        StoreManifest(
-            self.embedder.model, self.embedder.dimension, self.embedder.versions, kinds, marks, _now()
-        ).write(folder)  # fmt: skip
+        with ThreadPoolExecutor(1) as pool:  # Chroma works in native code, beside the counting
+            chroma = self._start_chroma(pool, folder, readings, rows, vectors)
+            with self._stage("symbols"):
+                namings = name_passages(rows)
+                with editing(folder / "passages.sqlite") as writer:
+                    writer.set_names(namings, link_passages(rows, namings))
+            with self._stage("words"):
+                self._write_words(folder, rows, source)
+            chroma.result()
+        made = StoreManifest(self.embedder.model, self.embedder.dimension, self.embedder.versions, kinds, marks, _now(),
+                             PARTS)  # fmt: skip
+        made.write(folder)
+        return marks
 
-    def _write_words(self, folder: Path, passages: Sequence[Passage]) -> None:
+    def _write_passages(self, path: Path, readings: Sequence[Reading]) -> npt.NDArray[np.int64]:
+        """Write the shelf but for its names; return for each row its number in the old one, or -1."""
+        old_ids: list[int] = []
+        if self.old is not None:
+            shelf = Shelf(self.old / "passages.sqlite")
+            old_ids = shelf.ids()
+            shelf.close()
+        begin_shelf(path, self.old / "passages.sqlite" if self.old is not None else None)
+        free = max(old_ids, default=0) + 1
+        with editing(path) as writer:
+            for r in readings:
+                corpus = r.job.tree.corpus
+                writer.set_commit(corpus.name, r.number, corpus.commit, kept=KEPT_COMMITS)
+                writer.remove(r.removed)
+                writer.shift(r.shifted)
+                writer.add(enumerate(r.added, free))
+                free += len(r.added)
+                writer.set_files(corpus.name, r.gone, r.files)
+                writer.set_former(r.lost, r.moved, r.former)
+            ids = writer.number_rows()
+        old_rows = {id_: row for row, id_ in enumerate(old_ids)}
+        return np.asarray([old_rows.get(id_, -1) for id_ in ids], np.int64)
+
+    def _marks(self, readings: Sequence[Reading], shelf: Shelf) -> tuple[CorpusMark, ...]:
+        """Return the marks of all corpora by name: those of the jobs made now, the others as they were."""
+        marks = {mark.name: mark for mark in self.made.corpora} if self.made is not None else {}
+        for r in readings:
+            c = r.job.tree.corpus
+            files = sum(f.failure != "binary" for f in shelf.files(c.name).values())
+            passages = sum(t.passages for t in shelf.tally() if t.corpus == c.name)
+            marks[c.name] = CorpusMark(
+                c.name, c.origin, c.commit, c.target, r.job.source, files, passages, _now(), _stamp(r.job)
+            )
+        return tuple(marks[name] for name in sorted(marks))
+
+    def _write_words(self, folder: Path, rows: Sequence[Passage], source: npt.NDArray[np.int64]) -> None:
+        kept = self.made is not None and self.made.parts.get("words") == WORDS_VERSION
+        source = source if kept else np.full(len(source), -1, np.int64)
+        new = [rows[row] for row in np.flatnonzero(source < 0).tolist()]
         done = 0
 
         def tick() -> None:
             nonlocal done
             done += 1
-            if done % 500 == 0:
-                self.progress("words", done, 2 * len(passages))
+            if done % 100 == 0:
+                self.progress("words", done, 2 * len(new))
 
-        write_lexical(folder / "body", (body_words(p.path, p.symbol, p.text) for p in passages), tick)
-        write_lexical(folder / "natural", (words_of(p.natural) for p in passages), tick)
+        fields = {
+            "body": (body_words(p.path, p.symbol, p.text) for p in new),
+            "natural": (words_of(p.natural) for p in new),
+        }
+        for name, documents in fields.items():
+            counts = None
+            if kept:
+                with self._old_file(name) as path:
+                    counts = read_counts(path)
+            write_lexical(folder / name, documents, tick, counts, source)
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
+    def _embed(self, rows: Sequence[Passage], source: npt.NDArray[np.int64]) -> Vectors:
+        vectors = np.zeros((len(rows), self.embedder.dimension), np.float32)
+        missing = np.arange(len(rows))
+        if self.old is not None and self._same_model:
+            kept = source >= 0
+            with self._old_file("vectors.npy") as path:
+                vectors[kept] = np.load(path, mmap_mode="r")[source[kept]]
+            missing = np.flatnonzero(~kept)
+        self._embed_rows(rows, missing.tolist(), vectors)
+        return vectors
+
+    def _embed_rows(self, rows: Sequence[Passage], missing: Sequence[int], vectors: Vectors) -> None:
+        """Fill the vectors of `missing` rows from the cache, else from the model."""
         model = f"{self.embedder.model} {json.dumps(self.embedder.versions, sort_keys=True)}"
-        hashes = [hashlib.sha256(text.encode()).digest() for text in texts]
+        hashes = [hashlib.sha256(rows[row].natural.encode()).digest() for row in missing]
         cache = VectorCache(self.store / "vectors.sqlite", model)
         try:
-            vectors = np.zeros((len(texts), self.embedder.dimension), np.float32)
-            missing = []
-            for row, found in enumerate(cache.get(hashes)):
+            unknown = []
+            for row, hash_, found in zip(missing, hashes, cache.get(hashes), strict=True):
                 if found is None:
-                    missing.append(row)
+                    unknown.append((row, hash_))
                 else:
                     vectors[row] = found
-            for first in range(0, len(missing), EMBED_BATCH):
-                rows = missing[first : first + EMBED_BATCH]
-                vectors[rows] = self.embedder.embed([texts[row] for row in rows])
-                cache.put([hashes[row] for row in rows], vectors[rows])
-                self.progress("embed", first + len(rows), len(missing))
-            self.embedded = len(missing)
-            return vectors
+            for first in range(0, len(unknown), EMBED_BATCH):
+                batch = unknown[first : first + EMBED_BATCH]
+                numbers = [row for row, _ in batch]
+                vectors[numbers] = self.embedder.embed([rows[row].natural for row in numbers])
+                cache.put([hash_ for _, hash_ in batch], vectors[numbers])
+                self.progress("embed", first + len(batch), len(unknown))
+            self.embedded, self.reused = len(unknown), len(missing) - len(unknown)
         finally:
             cache.close()
 
-    def _write_chroma(self, folder: Path, passages: Sequence[Passage], vectors: Vectors) -> None:
+    @property
+    def _same_model(self) -> bool:
+        made = self.made
+        return made is not None and (made.model, made.versions) == (self.embedder.model, self.embedder.versions)
+
+    def _start_chroma(
+        self, pool: ThreadPoolExecutor, folder: Path, readings: Sequence[Reading], rows: Sequence[Passage],
+        vectors: Vectors,
+    ) -> Future[None]:  # fmt: skip
+        """Begin to write Chroma's collection: a copy of the old one with what changed, where the model is the same."""
+        previous = self.old / "chroma" if self.old is not None and self._same_model else None
+        added = {p.key for r in readings for p in r.added} if previous is not None else None
         items = [
             ChromaItem(p.key, row, {"corpus": p.corpus, "path": p.path, "kind": p.kind, "symbol": p.symbol})
-            for row, p in enumerate(passages)
+            for row, p in enumerate(rows)
+            if added is None or p.key in added
         ]
+        gone = [key for r in readings for key in r.removed_keys] if previous is not None else []
         done = 0
 
         def tick(count: int) -> None:
             nonlocal done
             done += count
-            self.progress("chroma", done, len(items))
+            self.progress("chroma", done, len(items) + len(gone))
 
-        write_chroma(folder / "chroma", items, vectors, self._old_chroma(), tick)
+        def write() -> None:
+            with self._stage("chroma"):
+                write_chroma(folder / "chroma", items, vectors, gone, previous, tick)
 
-    def _old_chroma(self) -> Path | None:
-        """Return the old collection where its vectors are of the same model."""
-        if self.old is None:
-            return None
-        made = read_store_manifest(self.old)
-        same = (made.model, made.versions) == (self.embedder.model, self.embedder.versions)
-        return self.old / "chroma" if same else None
+        return pool.submit(write)
 
-    def _former(self, passages: Sequence[Passage]) -> list[FormerPlace]:
-        """Return where today's passages stood before, for the last commits of each corpus."""
-        if self.old is None or self.old_shelf is None:
-            return []
-        today = {p.key: p.commit[:12] for p in passages}
-        places = self.old_shelf.former_places()
-        for mark in read_store_manifest(self.old).corpora:
-            places += [
-                FormerPlace(p.corpus, p.commit[:12], p.path, p.start_line, p.end_line, p.key)
-                for p in self.old_shelf.all_passages(mark.name)
-            ]
-        alive = [place for place in places if today.get(place.key, place.commit12) != place.commit12]
-        recent: dict[str, list[str]] = {}
-        for place in reversed(alive):
-            commits = recent.setdefault(place.corpus, [])
-            if place.commit12 not in commits:
-                commits.append(place.commit12)
-        return [p for p in alive if p.commit12 in recent[p.corpus][:KEPT_COMMITS]]
+    @contextmanager
+    def _old_file(self, name: str) -> Iterator[Path]:
+        """Give a file of the old generation to read; raises `StoreError` when it turns out to be damaged."""
+        assert self.old is not None  # noqa: S101 - asked for only where there is one
+        try:
+            yield self.old / name
+        except (OSError, ValueError, EOFError, IndexError) as error:
+            raise StoreError("index.damaged", path=self.old, reason=error) from error
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -302,29 +339,39 @@ class _Build:
         self.seconds[name] = time.perf_counter() - begin
 
 
-def _columns(corpora: Sequence[_Corpus], kinds: tuple[str, ...]) -> np.ndarray:
-    """Return what a ranking needs of every row: file and corpus numbers, kind, and whether it counts less."""
-    out = np.zeros(sum(len(c.passages) for c in corpora), COLUMNS)
+def _stamp(job: Job) -> str:
+    """Return what decides the passages of a corpus besides its commit: the chunker and all that the manifest says."""
+    return f"{job.stamp}.{hashlib.sha256(repr(job.manifest).encode()).hexdigest()[:16]}"
+
+
+def _write_columns(folder: Path, shelf: Shelf, manifests: Sequence[Manifest]) -> tuple[str, ...]:
+    """Write what a ranking needs of every row: file and corpus numbers, kind, and whether it counts less."""
+    rows = shelf.columns()
+    kinds = tuple(sorted({kind for _, _, kind in rows}))
+    corpora = {manifest.name: number for number, manifest in enumerate(manifests)}
     files: dict[tuple[str, str], int] = {}
-    row = 0
-    for number, corpus in enumerate(corpora):
-        for p in corpus.passages:
-            file = files.setdefault((p.corpus, p.path), len(files))
-            out[row] = (file, number, kinds.index(p.kind), corpus.manifest.is_damped(p.path))
-            row += 1
-    return out
+    damped: list[bool] = []
+    out = np.zeros(len(rows), COLUMNS)
+    for row, (corpus, path, kind) in enumerate(rows):
+        number = corpora[corpus]
+        file = files.setdefault((corpus, path), len(files))
+        if file == len(damped):
+            damped.append(manifests[number].is_damped(path))
+        out[row] = (file, number, kinds.index(kind), damped[file])
+    np.save(folder / "columns.npy", out)
+    return kinds
 
 
-def _report(corpus: _Corpus) -> CorpusReport:
-    mark = corpus.mark
-    return CorpusReport(mark.name, mark.commit, mark.files, mark.passages, corpus.changed, tuple(corpus.failures))
-
-
-def _decoded(content: bytes) -> str | None:
-    """Return the text of a file, None for one that is not text or too large to be hand-written."""
-    if len(content) > MAX_FILE_BYTES or b"\0" in content[:8192]:
-        return None
-    return content.decode("utf-8", errors="replace")
+def _reports(marks: Sequence[CorpusMark], changed: dict[str, int], shelf: Shelf) -> tuple[CorpusReport, ...]:
+    tally = shelf.tally()
+    return tuple(
+        CorpusReport(
+            mark.name, mark.commit, mark.files, mark.passages, changed.get(mark.name, 0),
+            tuple(Failure(f.path, f.failure) for f in shelf.files(mark.name).values() if f.failure),
+            tuple(t for t in tally if t.corpus == mark.name),
+        )
+        for mark in marks
+    )  # fmt: skip
 
 
 def _peak_mib() -> int:

@@ -30,31 +30,31 @@ class ChromaItem:
 
 
 def write_chroma(
-    folder: Path, items: Sequence[ChromaItem], vectors: Vectors, previous: Path | None, tick: Callable[[int], None]
-) -> None:
-    """Fill the collection in `folder` with `items`, starting from a copy of `previous` where there is one.
+    folder: Path, items: Sequence[ChromaItem], vectors: Vectors, gone: Sequence[str], previous: Path | None,
+    tick: Callable[[int], None],
+) -> None:  # fmt: skip
+    """Put `items` into the collection in `folder`: a copy of `previous` without the keys in `gone`, where there is one.
 
     Raises `StoreError` when it cannot be written.
     """
-    if previous is not None and previous.exists():
-        shutil.copytree(previous, folder)
     with _translated(folder):
+        if previous is not None:
+            shutil.copytree(previous, folder)
+            if not items and not gone:
+                return
         collection = _open(folder)
-        present = set(collection.get(include=[])["ids"])
-        wanted = {item.key for item in items}
-        gone = sorted(present - wanted)
         for first in range(0, len(gone), BATCH):
-            collection.delete(ids=gone[first : first + BATCH])
-        tick(len(present & wanted))
-        new = [item for item in items if item.key not in present]
-        for first in range(0, len(new), BATCH):
-            batch = new[first : first + BATCH]
-            collection.add(
-                ids=[item.key for item in batch],
-                embeddings=vectors[[item.row for item in batch]],
-                metadatas=[dict(item.facts) for item in batch],
-            )
+            batch = list(gone[first : first + BATCH])
+            collection.delete(ids=batch)
             tick(len(batch))
+        for first in range(0, len(items), BATCH):
+            new = items[first : first + BATCH]
+            collection.add(
+                ids=[item.key for item in new],
+                embeddings=vectors[[item.row for item in new]],
+                metadatas=[dict(item.facts) for item in new],
+            )
+            tick(len(new))
 
 
 def query_chroma(folder: Path, vector: Vectors, count: int) -> list[tuple[str, float]]:

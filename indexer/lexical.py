@@ -15,6 +15,8 @@ from indexer.words import words_of
 Scores = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
+# Raised whenever `words_of` gives other words for the same text: all passages are then counted anew.
+WORDS_VERSION = 1
 # The parameters of the measurements, with Lucene's idf.
 K1 = 1.5
 B = 0.75
@@ -31,15 +33,15 @@ class Counts:
 
 
 def write_lexical(
-    folder: Path, documents: Iterable[Sequence[str]], tick: Callable[[], None], previous: Path | None = None,
+    folder: Path, documents: Iterable[Sequence[str]], tick: Callable[[], None], previous: Counts | None = None,
     source: npt.NDArray[np.int64] | None = None,
 ) -> None:  # fmt: skip
     """Index documents into `folder`.
 
     With `previous`, `source` tells for each document its number there, or -1 for a new one; `documents` are the words
-    of the new ones, in order. Raises `OSError` or `ValueError` where `previous` cannot be read.
+    of the new ones, in order.
     """
-    old = _read_counts(previous) if previous is not None else Counts(*_nothing(), {})
+    old = previous if previous is not None else Counts(*_nothing(), {})
     fresh = _count(documents, old.vocabulary, tick)
     if source is None:
         source = np.full(len(fresh.starts) - 1, -1, np.int64)
@@ -55,7 +57,8 @@ def _nothing() -> tuple[Integers, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     return np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
 
 
-def _read_counts(folder: Path) -> Counts:
+def read_counts(folder: Path) -> Counts:
+    """Read the counts of a field; raises `OSError` or `ValueError` where they are damaged."""
     vocabulary = json.loads((folder / "words.json").read_text(encoding="utf-8"))
     starts, words, counts = (np.load(folder / f"{name}.npy") for name in ("counts_starts", "counts_words", "counts"))
     return Counts(starts, words, counts, vocabulary)

@@ -1,8 +1,8 @@
 """Passages and names on disk: one SQLite file a generation; an update edits a copy, then it is only read (by many).
 
-Rows are numbered in the order of corpus, path and line; the vectors and the lexical index know a passage by its row. A
-passage keeps its `id` through updates and its commit is that of its corpus, so that an update rewrites only what changed:
-the numbering stands in a slim table of its own.
+Rows are numbered in the order of corpus, path and line; the vectors and the lexical index know a passage by its row.
+A passage keeps its `id` through updates and its commit is that of its corpus, so that an update rewrites only what
+changed: the numbering stands in a slim table of its own.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class ShelfWriter:
 
 
 def begin_shelf(path: Path, previous: Path | None) -> None:
-    """Make a new shelf at `path`, a copy of `previous` where there is one; raises `StoreError` when the disk refuses."""
+    """Make a shelf at `path`, a copy of `previous` where there is one; raises `StoreError` when the disk refuses."""
     if previous is None:
         with editing(path) as shelf:
             shelf.create()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from indexer.build import Job, build_index
+from indexer.build import build_index
 from indexer.corpus import FolderTree, Manifest, TextTree, read_manifest
 from indexer.embed import HashEmbedder
+from indexer.reading import Job
 
 SAMPLE = Path(__file__).parent / "samples" / "compiler"
 NOTE = """# Columns copied one element at a time

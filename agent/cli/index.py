@@ -36,11 +36,12 @@ def build(
 ) -> int:
     """Index corpora; those already in the index stay."""
     from agent import knowledge  # noqa: PLC0415 - numpy and the grammars are not for --help
+    from indexer.build import Manner  # noqa: PLC0415 - as above
 
     specs = [knowledge.parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
     store = knowledge.store_folder(session.settings.store)
     with _Progress(session.output) as progress:
-        report = knowledge.build(store, specs, session.settings.embedder, progress, fresh=fresh)
+        report = knowledge.build(store, specs, session.settings.embedder, progress, Manner(fresh=fresh))
     return _report(session, report)
 
 

@@ -14,11 +14,12 @@ import pytest
 from agent.symptoms.base import Symptom
 from agent.symptoms.table import SYMPTOMS
 from corpora.cards import Card, read_card, read_cards
-from indexer.build import Job, build_index
+from indexer.build import build_index
 from indexer.chunk import chunk_file
 from indexer.corpus import TextTree, read_manifest
 from indexer.embed import Embedder, HashEmbedder, load_embedder
 from indexer.grammar.markdown import NOTE_GRAMMAR
+from indexer.reading import Job
 from indexer.records import Corpus
 from retriever.attribution import evidence_for
 from retriever.records import Query

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.lexical import LexicalField, write_lexical
+from indexer.lexical import LexicalField, read_counts, write_lexical
 
 DOCUMENTS = [["pad", "row", "row"], ["column", "row"], [], ["buffer", "pad", "双缓"]]
 
@@ -57,7 +57,7 @@ def test_an_update_counts_as_a_fresh_index(
     with TemporaryDirectory() as folder:
         old, updated, fresh = (Path(folder) / name for name in ("old", "updated", "fresh"))
         write_lexical(old, before, lambda: None)
-        write_lexical(updated, after, lambda: None, old, np.asarray(places, np.int64))
+        write_lexical(updated, after, lambda: None, read_counts(old), np.asarray(places, np.int64))
         write_lexical(fresh, documents, lambda: None)
         one, other = LexicalField(updated), LexicalField(fresh)
         for word in "abcdefghi":

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer.build import BuildReport, Job, build_index
+from indexer.build import BuildReport, Manner, build_index
 from indexer.chroma import query_chroma
 from indexer.corpus import TextTree, read_manifest
 from indexer.embed import HashEmbedder
 from indexer.errors import StoreError
-from indexer.store import current_folder, open_generation, writing
+from indexer.reading import Job
+from indexer.store import current_folder, generations, open_generation, writing
 from tests.conftest import sample_job
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,7 @@ def notes(texts: dict[str, str]) -> Job:
 
 
 def build(store: Path, texts: dict[str, str], **options: bool) -> BuildReport:
-    return build_index(store, [notes(texts)], HashEmbedder(), lambda *_: None, **options)
+    return build_index(store, [notes(texts)], HashEmbedder(), lambda *_: None, Manner(**options))
 
 
 def run_python(code: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -75,7 +76,7 @@ def test_reading_imports_neither_chroma_nor_torch_nor_bm25s(sample_store: Path) 
 def test_a_second_writer_leaves_with_a_clear_message(tmp_path: Path) -> None:
     with (
         writing(tmp_path, wait_seconds=0),
-        pytest.raises(StoreError, match="another process is writing"),
+        pytest.raises(StoreError, match=rf"process {os.getpid()} has been writing .* since"),
         writing(tmp_path, wait_seconds=0.05),
     ):
         pass
@@ -117,7 +118,8 @@ def test_corpora_not_named_stay_unless_the_build_is_fresh(tmp_path: Path, sample
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from indexer.build import Job, build_index
+from indexer.build import build_index
+from indexer.reading import Job
 from indexer.corpus import TextTree, read_manifest
 from indexer.embed import HashEmbedder
 stage = sys.argv[2]
@@ -139,7 +141,7 @@ def test_a_killed_build_leaves_the_old_index_readable(tmp_path: Path, stage: str
     assert current_folder(tmp_path) == before
     assert len(open_generation(tmp_path).columns) == 3
     assert build(tmp_path, cards(4)).corpora[0].passages == 4, "the next build goes on"
-    assert len(list((tmp_path / "generations").iterdir())) == 1, "nothing of the killed build is left"
+    assert generations(tmp_path).unfinished == (), "nothing of the killed build is left"
 
 
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path) -> None:
@@ -155,10 +157,12 @@ import resource, signal, sys
 from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
-from indexer.build import Job, build_index
+from indexer.build import build_index
+from indexer.reading import Job
 from indexer.corpus import TextTree, read_manifest
 from indexer.embed import HashEmbedder
 from indexer.errors import StoreError
+from indexer.reading import Job
 texts = {f"c{n}.md": f"# New {n}\\n" + "row " * 400 for n in range(60)}
 job = Job(TextTree("notes", "all", "x", texts), read_manifest("notes"), "notes")
 try:
@@ -226,7 +230,7 @@ def test_another_format_is_told(tmp_path: Path) -> None:
     assert folder is not None
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({**manifest, "version": 99}))
-    with pytest.raises(StoreError, match="has format 99, this version reads 1"):
+    with pytest.raises(StoreError, match="has format 99, this version reads 2"):
         open_generation(tmp_path)
 
 
@@ -249,7 +253,7 @@ def test_an_unchanged_build_embeds_nothing(tmp_path: Path) -> None:
 def test_a_damaged_cache_of_vectors_is_begun_anew(tmp_path: Path) -> None:
     build(tmp_path, cards(3))
     (tmp_path / "vectors.sqlite").write_bytes(b"garbage, not a database " * 100)
-    assert build(tmp_path, cards(3)).embedded == 3
+    assert build(tmp_path, cards(3), fresh=True).embedded == 3
     assert build(tmp_path, cards(3)).embedded == 0
 
 

@@ -1,0 +1,157 @@
+"""A tree -> what it changes in the index: only files whose content the index does not have are read and cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from indexer.chunk import CHUNKER_VERSION, chunk_file
+from indexer.corpus import MAX_FILE_BYTES, Entry, Manifest, TextTree, Tree
+from indexer.errors import BadInput
+from indexer.records import Passage
+from indexer.shelf import FileMark, FormerPlace, Row, Shelf
+
+# Stage, done, total; called often, perhaps on several threads.
+Progress = Callable[[str, int, int], None]
+
+# Shorter texts stand in many places by chance, and are not followed to another file.
+MIN_MOVED = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A tree to index; `source` is what the user wrote, kept so that an update can ask again."""
+
+    tree: Tree
+    manifest: Manifest
+    source: str
+
+    @property
+    def stamp(self) -> str:
+        """Return what, besides its content, decides the passages of a file."""
+        return f"{CHUNKER_VERSION}.{self.manifest.digest}"
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a corpus brings: passages by what becomes of them, files read anew, and where old ids lead now.
+
+    `removed` and `shifted` are ids of the old shelf; `moved` are pairs of old and new key of a text that stands in
+    another file or under another name now.
+    """
+
+    job: Job
+    number: int
+    files: list[FileMark] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    removed_keys: list[str] = field(default_factory=list)
+    shifted: list[tuple[int, int, int]] = field(default_factory=list)
+    added: list[Passage] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    moved: list[tuple[str, str]] = field(default_factory=list)
+    former: list[FormerPlace] = field(default_factory=list)
+    changed: int = 0
+
+
+def read_corpus(job: Job, shelf: Shelf | None, progress: Progress) -> Reading:
+    """Read what `shelf` lacks of the job's tree; raises `BadInput` when the tree has no file of the corpus."""
+    corpus = job.tree.corpus
+    entries = taken_entries(job)
+    old = shelf.files(corpus.name) if shelf is not None else {}
+    reading = Reading(job, _number(shelf, corpus.name, corpus.commit))
+    changed = [e for e in entries if not _is_same(old.get(e.path), e, job.stamp)]
+    reading.gone = sorted(old.keys() - {e.path for e in entries})
+    before = shelf.of_files(corpus.name, [*(e.path for e in changed if e.path in old), *reading.gone]) if shelf else []
+    after = [p for passages in _cut_all(job, changed, reading, progress) for p in passages]
+    _compare(reading, before, after, old)
+    return reading
+
+
+def taken_entries(job: Job) -> list[Entry]:
+    """Return the tree's files that belong to the corpus; raises `BadInput` when there are none."""
+    entries = [entry for entry in job.tree.entries() if job.manifest.takes(entry.path)]
+    if not entries and not isinstance(job.tree, TextTree):
+        corpus, wanted = job.tree.corpus, ", ".join(job.manifest.include)
+        raise BadInput("index.nothing_taken", name=corpus.name, origin=corpus.origin, wanted=wanted)
+    return entries
+
+
+def cut(job: Job, entry: Entry, content: bytes, number: int = 0) -> tuple[FileMark, tuple[Passage, ...]]:
+    """Cut one file into passages, and tell what became of it."""
+    corpus, grammar = job.tree.corpus, job.manifest.grammar(entry.path)
+    text = _decoded(content)
+    if grammar is None or text is None:
+        return FileMark(corpus.name, entry.path, entry.digest, job.stamp, "binary", number), ()
+    chunked = chunk_file(corpus, entry.path, text, grammar, job.manifest.kind(entry.path))
+    failure = "" if chunked.parsed else "windows"
+    return FileMark(corpus.name, entry.path, entry.digest, job.stamp, failure, number), chunked.passages
+
+
+def _cut_all(job: Job, entries: Sequence[Entry], reading: Reading, progress: Progress) -> Iterator[tuple[Passage, ...]]:
+    for number, (entry, content) in enumerate(job.tree.read(entries), 1):
+        mark, passages = cut(job, entry, content, reading.number)
+        reading.files.append(mark)
+        yield passages
+        progress("read", number, len(entries))
+
+
+def _is_same(mark: FileMark | None, entry: Entry, stamp: str) -> bool:
+    return mark is not None and (mark.digest, mark.chunker) == (entry.digest, stamp)
+
+
+def _number(shelf: Shelf | None, corpus: str, commit: str) -> int:
+    """Return the number of the corpus's commit: that of the index if it is the same, else the next."""
+    if shelf is None:
+        return 1
+    newest = shelf.newest_number(corpus)
+    return newest if newest and shelf.number_of(corpus, commit) == newest else newest + 1
+
+
+def _compare(
+    reading: Reading, before: Sequence[tuple[int, Row]], after: Sequence[Passage], files: Mapping[str, FileMark]
+) -> None:
+    """Sort the passages of changed files by what became of them."""
+    olds = {row.passage.key: (id_, row.passage) for id_, row in before}
+    present = set()
+    for new in after:
+        key = new.key
+        present.add(key)
+        id_, old = olds.get(key, (0, None))
+        if old is None:
+            reading.changed += 1
+        if old is not None and (old.natural, old.kind, old.language) == (new.natural, new.kind, new.language):
+            if (old.start_line, old.end_line) != (new.start_line, new.end_line):
+                reading.shifted.append((id_, new.start_line, new.end_line))
+        else:
+            reading.added.append(new)
+            if old is not None:
+                _remove(reading, id_, key)
+    elsewhere = {p.text: p.key for p in reading.added if len(p.text) >= MIN_MOVED}
+    for key, (id_, old) in olds.items():
+        now: str | None = key if key in present else elsewhere.get(old.text)
+        if key not in present:
+            _remove(reading, id_, key)
+            if now is None:
+                reading.lost.append(key)
+            else:
+                reading.moved.append((key, now))
+        since = files[old.path].since
+        if now is not None and since < reading.number:
+            reading.former.append(
+                FormerPlace(
+                    old.corpus, old.path, old.start_line, old.end_line, reading.number - 1, since, now
+                )
+            )  # fmt: skip
+
+
+def _remove(reading: Reading, id_: int, key: str) -> None:
+    reading.removed.append(id_)
+    reading.removed_keys.append(key)
+
+
+def _decoded(content: bytes) -> str | None:
+    """Return the text of a file, None for one that is not text or too large to be hand-written."""
+    if len(content) > MAX_FILE_BYTES or b"\0" in content[:8192]:
+        return None
+    return content.decode("utf-8", errors="replace")
