@@ -111,8 +111,12 @@ class CorporaDoc(Doc):
 
 def search_doc(query: str, answer: Answer) -> SearchDoc:
     """Return the document of an answer."""
-    hits = [_hit_doc(rank, hit) for rank, hit in enumerate(answer.hits, 1)]
-    return SearchDoc(query=query, hits=hits, near=list(answer.near))
+    return SearchDoc(query=query, hits=hit_docs(answer.hits), near=list(answer.near))
+
+
+def hit_docs(hits: Sequence[Hit]) -> list[HitDoc]:
+    """Return the documents of hits, in their order."""
+    return [_hit_doc(rank, hit) for rank, hit in enumerate(hits, 1)]
 
 
 def _hit_doc(rank: int, hit: Hit) -> HitDoc:
