@@ -5,23 +5,24 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from indexer.grammar import cpp, markdown, mlir, plain, python, tablegen
-from indexer.grammar.base import Grammar, Outline, Unit, split_lines
+from indexer.grammar.base import Fallback, Grammar, Outline, Unit, split_lines
+from indexer.grammar.tiles import cover
 from indexer.records import Corpus, Kind, Passage
 from indexer.words import spoken
 
 # Raised whenever the same file would give other passages: unchanged files are then chunked anew.
-CHUNKER_VERSION = 3
+CHUNKER_VERSION = 4
 TARGET_LINES = 60
 MAX_LINES = 80
+# What must not be torn (a table, a fenced block, one long statement) may be this long.
+HARD_LINES = 160
 # Longer ones are tables and generated text; the embedders read 128 to 512 tokens.
 MAX_NATURAL = 4000
 MAX_CONTEXT = 60
-# Languages whose context is the signature of a definition.
-_SIGNED = frozenset({"cpp", "python"})
 
 LANGUAGES: dict[str, Grammar] = {
     ".cpp": cpp.GRAMMAR, ".cc": cpp.GRAMMAR, ".c": cpp.GRAMMAR, ".h": cpp.GRAMMAR, ".hpp": cpp.GRAMMAR,
@@ -32,10 +33,15 @@ LANGUAGES: dict[str, Grammar] = {
 
 @dataclass(frozen=True, slots=True)
 class Chunked:
-    """The passages of one file; `parsed` is False where its grammar gave up and windows of lines were cut."""
+    """The passages of one file, and where its grammar gave up, what cut it instead."""
 
     passages: tuple[Passage, ...]
-    parsed: bool
+    fallback: Fallback = ""
+
+    @property
+    def parsed(self) -> bool:
+        """Tell whether the grammar read the file."""
+        return not self.fallback
 
 
 def grammar_of(path: str) -> Grammar | None:
@@ -48,42 +54,15 @@ def chunk_file(corpus: Corpus, path: str, text: str, grammar: Grammar, kind: Kin
     """Cut one file into passages; `kind` overrides what the grammar says (all of a test folder is `test`)."""
     lines = split_lines(text)
     if not lines:
-        return Chunked((), parsed=True)
+        return Chunked(())
     outline = grammar.outline(path, text)
-    parts = [part for unit in _merged(_covering(outline, lines, grammar)) for part in _split(unit, lines, grammar)]
-    maker = _Maker(corpus, path, grammar, lines, outline.prose)
-    return Chunked(tuple(maker.make(part, kind) for part in parts), outline.parsed)
+    tiles = _merged(cover(outline.units, lines, grammar))
+    parts = (part for unit in tiles for part in _split(unit, lines, grammar))
+    maker = _Maker(corpus, path, grammar, lines, outline)
+    return Chunked(tuple(maker.make(part, kind) for part in parts), outline.fallback)
 
 
-def _covering(outline: Outline, lines: list[str], grammar: Grammar) -> list[Unit]:
-    """Fill what the units leave open, so that they tile the file; a comment goes to the definition below it."""
-    tiles: list[Unit] = []
-    at = 1
-    for unit in sorted(outline.units, key=lambda u: (u.start, -u.end)):
-        start, end = max(unit.start, at), min(unit.end, len(lines))
-        if end < start:
-            continue
-        first = _first_comment(lines, start, at, grammar)
-        tiles += _filler(lines, at, first - 1, grammar, unit.scope)
-        tiles.append(dataclasses.replace(unit, start=first, end=end))
-        at = end + 1
-    return [*tiles, *_filler(lines, at, len(lines), grammar, "")]
-
-
-def _first_comment(lines: list[str], start: int, low: int, grammar: Grammar) -> int:
-    while start > low and grammar.leading.match(lines[start - 2]):
-        start -= 1
-    return start
-
-
-def _filler(lines: list[str], start: int, end: int, grammar: Grammar, scope: str) -> list[Unit]:
-    if end < start:
-        return []
-    cuts = tuple(n for n in range(start + 1, end + 1) if not lines[n - 2].strip() or lines[n - 2] in {"}", "};"})
-    return [Unit(start, end, grammar.default, "", scope, cuts=cuts)]
-
-
-def _merged(tiles: list[Unit]) -> list[Unit]:
+def _merged(tiles: Sequence[Unit]) -> list[Unit]:
     """Join short neighbours; blank or nameless lines go with the definition before them."""
     out: list[Unit] = []
     for tile in tiles:
@@ -106,33 +85,49 @@ def _may_join(a: Unit, b: Unit) -> bool:
 
 def _join(a: Unit, b: Unit) -> Unit:
     named = a if a.symbol else b
-    symbol = ", ".join(dict.fromkeys(s for s in (a.symbol, b.symbol) if s))
-    context = "; ".join(c for c in (a.context, b.context) if c)
-    cuts = (*a.cuts, b.start, *b.cuts)
-    return Unit(a.start, b.end, named.kind, symbol, named.scope, context, cuts, a.alone or b.alone)
+    symbols = [s for s in (*a.symbol.split(", "), *b.symbol.split(", ")) if s]
+    return dataclasses.replace(
+        named, start=a.start, end=b.end, symbol=", ".join(dict.fromkeys(symbols)),
+        context=_joined(a.context, b.context),
+        signature=_joined(a.signature, b.signature), cuts=(*a.cuts, b.start, *b.cuts),
+        inner_cuts=(*a.inner_cuts, *b.inner_cuts), alone=a.alone or b.alone,
+    )  # fmt: skip
+
+
+def _joined(a: str, b: str) -> str:
+    return "; ".join(dict.fromkeys(text for text in (a, b) if text))
 
 
 def _split(unit: Unit, lines: list[str], grammar: Grammar) -> Iterator[Unit]:
-    """Cut a long unit at the last border before the target length; without one, at the target."""
-    # The first part holds the signature itself; its types would only blur what the comments say.
-    part = dataclasses.replace(unit, context="") if grammar.language in _SIGNED else unit
-    while unit.end - part.start + 1 > MAX_LINES:
-        low, high = part.start + TARGET_LINES // 3, part.start + TARGET_LINES
-        borders = [c for c in unit.cuts if low <= c <= high] or [
-            n for n in range(low, high + 1) if not lines[n - 2].strip()
-        ]
-        cut = max(borders, default=high)
-        yield dataclasses.replace(part, end=cut - 1)
-        part = dataclasses.replace(unit, start=cut)
-    yield part
+    """Cut a long unit at its borders; parts after the first keep the signature as context."""
+    start, context = unit.start, unit.context
+    while unit.end - start + 1 > MAX_LINES:
+        cut = _border(unit, start, lines)
+        while cut > start + TARGET_LINES // 3 and grammar.leading.match(lines[cut - 2]):
+            cut -= 1  # a comment goes with the statement below it
+        yield dataclasses.replace(unit, start=start, end=cut - 1, context=context)
+        start, context = cut, _joined(unit.context, unit.signature)
+    if start <= unit.end:
+        yield dataclasses.replace(unit, start=start, context=context)
+
+
+def _border(unit: Unit, start: int, lines: list[str]) -> int:
+    """Return where the next part begins: at the last border before the target, else the first behind, else there."""
+    low, high, hard = start + TARGET_LINES // 3, start + TARGET_LINES, start + HARD_LINES
+    for cuts in (unit.cuts, unit.inner_cuts):
+        if near := [c for c in cuts if low <= c <= high]:
+            return max(near)
+    if behind := [c for c in (*unit.cuts, *unit.inner_cuts, unit.end + 1) if high < c <= min(hard, unit.end + 1)]:
+        return min(behind)
+    return max((n for n in range(low, high + 1) if not lines[n - 2].strip()), default=high)
 
 
 class _Maker:
     """Makes the passages of one file, counting those that would have the same key."""
 
-    def __init__(self, corpus: Corpus, path: str, grammar: Grammar, lines: list[str], prose: tuple[str, ...]) -> None:
+    def __init__(self, corpus: Corpus, path: str, grammar: Grammar, lines: list[str], outline: Outline) -> None:
         self.corpus, self.path, self.grammar = corpus, path, grammar
-        self.lines, self.prose = lines, prose
+        self.lines, self.prose = lines, outline.prose
         self.seen: Counter[tuple[str, str]] = Counter()
 
     def make(self, unit: Unit, kind: Kind | None) -> Passage:
@@ -146,10 +141,18 @@ class _Maker:
 
     def _natural(self, unit: Unit) -> str:
         """Give the names of file and symbol as words, then comments, descriptions and messages; never raw code."""
-        stem = self.path.rpartition("/")[2].rpartition(".")[0]
-        names = spoken([stem, *re.split(r"::|[\s,.]+", unit.symbol)])
+        names = spoken([self._topic(), *re.split(r"::|[\s,.]+", unit.symbol)])
         # The passes of a RUN line are kept as names, so that a pass finds its tests.
         context = unit.context if self.grammar.language == "mlir" else spoken(unit.context.split()[:MAX_CONTEXT])
         names = f"{names}. {context}" if context else names
         prose = " ".join(p for p in self.prose[unit.start - 1 : unit.end] if p)
         return f"{names}. {prose}".lstrip(". ")[:MAX_NATURAL]
+
+    def _topic(self) -> str:
+        """Return the file's name, or its folder's where all files of a kind are called alike."""
+        folder, _, name = self.path.rpartition("/")
+        stem = name.rpartition(".")[0]
+        return folder.rpartition("/")[2] if stem in _NAMELESS and folder else stem
+
+
+_NAMELESS = frozenset({"CMakeLists", "README", "index", "__init__"})

@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from indexer.records import Kind, Language
+
+# Why a file was not cut by its grammar: its definitions were found by matching braces, or not at all.
+Fallback = Literal["", "braces", "windows"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One definition: lines `start..end` (1-based, inclusive), named `symbol`.
 
-    `cuts` are lines at which a part may begin when the unit is too long to stay whole (statement borders).
-    `context` is what a part alone would lack: the signature, the headings above, the passes of a RUN line. A unit that
-    is `alone` is never merged with a neighbour; others of the same `scope` are, when both are short.
+    Units may nest; a line belongs to the innermost one that holds it. Only an `open` unit (a class too long to stay
+    whole) gives lines to others, besides options, which always stand for themselves.
+    `cuts` are lines at which a part may begin when the unit is too long (statement borders), `inner_cuts` those of
+    deeper statements, taken where no outer one is near. `context` is what every part lacks: the headings above, the
+    passes of a RUN line; `signature` what each part but the first lacks. A unit that is `alone` is never merged with a
+    neighbour; others of the same `scope` are, when both are short.
     """
 
     start: int
@@ -24,20 +31,20 @@ class Unit:
     symbol: str = ""
     scope: str = ""
     context: str = ""
+    signature: str = ""
     cuts: tuple[int, ...] = ()
+    inner_cuts: tuple[int, ...] = ()
     alone: bool = False
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The definitions of a file in order, and per line its natural language ("" where it is only code).
-
-    `parsed` is False where the grammar had to give up and the file is cut into windows of lines.
-    """
+    """The definitions of a file, and per line its natural language ("" where it is only code)."""
 
     units: tuple[Unit, ...]
     prose: tuple[str, ...]
-    parsed: bool = True
+    fallback: Fallback = ""
 
 
 @dataclass(frozen=True, slots=True)

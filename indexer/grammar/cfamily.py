@@ -7,38 +7,69 @@ import re
 from indexer.grammar.base import ProseLines
 
 _PIECE = re.compile(
-    r"""//(?P<line>[^\n]*) | /\*(?P<block>.*?)\*/ | "(?P<string>(?:\\.|[^"\\\n])*)" """,
-    re.DOTALL | re.VERBOSE,
+    r"""^[ \t]*(?:\#[ \t]*(?:include|pragma)|include\b)[^\n]* | //(?P<line>[^\n]*) | /\*(?P<block>.*?)\*/
+    | "(?P<string>(?:\\.|[^"\\\n])*)" """,
+    re.DOTALL | re.VERBOSE | re.MULTILINE,
 )
-# Licence headers and rulers say nothing about the code below.
-_NOISE = re.compile(
-    r"^[\s/*=+-]*$|copyright|licen[sc]e|all rights reserved|warrant|conditions of any kind|spdx|apache\.org"
-    r"|llvm exceptions"
-    r"|distributed (under|on an)|see the license|under the terms|https?://llvm\.org|either express or implied|^-\*-",
+# A header of rights says nothing about the code below: from the first to the last of its lines.
+_RIGHTS = re.compile(
+    r"copyright|licen[sc]e|all rights reserved|warrant|conditions of any kind|spdx|apache\.org|llvm exceptions"
+    r"|distributed (?:under|on an)|permission is hereby|dealings in the software|either express or implied",
     re.IGNORECASE,
 )
-_RULER = re.compile(r"^[/!<\s*=-]+|[\s*=-]+$|-\*-.*?-\*-")
-_MESSAGE = re.compile(r"[A-Za-z]{2,}[^A-Za-z]+[A-Za-z]{2,}")
+MAX_RIGHTS_LINES = 40
+_NOISE = re.compile(
+    r"clang-format o|nolint|^(?:end )?(?:anonymous )?namespace\b\s*[\w:]*$|^end (?:of )?(?:anonymous )?namespace"
+    r"|^\w+_(?:H|HPP|TD)_*$|^\w+=$|^[\W_\d]*$",
+    re.IGNORECASE,
+)
+_RULER = re.compile(r"[-=*/#_~+<>]{3,}|-\*-[^*]*-\*-|^[/!<\s*]+|[\s*]+$")
+# Marks of documentation tools, and who shall do a thing.
+_MARK = re.compile(r"[@\\](?:brief|param|tparam|return|returns|note|details|see|p|c|ref)\b(?:\[\w+\])?")
+_OWNER = re.compile(r"\b(?P<mark>TODO|FIXME|XXX|HACK|NOTE)\s*\([^()]*\)")
+# Commented-out code and IR: a statement's end, an assignment of values, several of them.
+_CODE = re.compile(
+    r"[=()<>\]].*;$|^return\b.*;$|[{}]$|^[{}]|^%[\w#:]+(?:, *%[\w#:]+)* *=|%\w+.*%\w+|^(?:func\.func|module|scf\.\w+)\b"
+    r"|^\w+(?:::\w+)*\([^()]*\);?$"
+)
+_MESSAGE = re.compile(r"[A-Za-z]{2,}[^\w\n]*\s[^\w\n]*[A-Za-z]{2,}")
 _FORMAT = re.compile(r"\\[nt\"]|[{}]|%[a-z]")
 
 
 def prose_of(text: str) -> ProseLines:
     """Collect comments and messages of `text`; the caller may add to them."""
     prose = ProseLines(text)
+    rights = rights_end(text)
     line, at = 1, 0
     for found in _PIECE.finditer(text):
         line += text.count("\n", at, found.start())
         at = found.start()
         if (string := found["string"]) is not None:
-            if _MESSAGE.search(string):
+            if is_message(string):
                 prose.add(line, _FORMAT.sub(" ", string))
-        else:
-            comment = found["line"] if found["line"] is not None else found["block"]
-            prose.add(line, clean_comment(comment))
+        elif (comment := found["line"] if found["line"] is not None else found["block"]) is not None:
+            prose.add(line, clean_comment(comment, skip=max(0, rights - line + 1)))
     return prose
 
 
-def clean_comment(comment: str) -> str:
-    """Strip the comment's marks and rulers, keep its lines; a line of a licence becomes empty."""
-    lines = (_RULER.sub(" ", line) for line in comment.split("\n"))
-    return "\n".join("" if _NOISE.search(line) else line.strip() for line in lines)
+def is_message(string: str) -> bool:
+    """Tell whether a string holds words for people, not a name, a path or code."""
+    return _MESSAGE.search(string) is not None and not _CODE.search(string.strip()) and "attr-dict" not in string
+
+
+def rights_end(text: str) -> int:
+    """Return the last line (1-based) of the header that states rights, 0 where there is none."""
+    head = text.split("\n", MAX_RIGHTS_LINES)[:MAX_RIGHTS_LINES]
+    return max((number for number, line in enumerate(head, 1) if _RIGHTS.search(line)), default=0)
+
+
+def clean_comment(comment: str, skip: int = 0) -> str:
+    """Strip the comment's marks and rulers and leave out code, keeping its lines; the first `skip` become empty."""
+    lines = comment.split("\n")
+    return "\n".join("" if number < skip else clean_line(line) for number, line in enumerate(lines))
+
+
+def clean_line(line: str) -> str:
+    """Return what a line of a comment says, "" where that is nothing or code."""
+    words = _OWNER.sub(r"\g<mark>", _MARK.sub(" ", _RULER.sub(" ", line))).strip()
+    return "" if _NOISE.search(words) or _CODE.search(words) else words

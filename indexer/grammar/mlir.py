@@ -3,46 +3,89 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from indexer.grammar.base import Grammar, Outline, ProseLines, Unit, split_lines
+from indexer.grammar.cfamily import clean_line
+
+# A case longer than this is cut at its functions.
+MAX_CASE_LINES = 80
+# As many functions of one case name it.
+MAX_NAMES = 8
 
 _SEPARATOR = re.compile(r"^//\s*-{4,}")
-_FUNCTION = re.compile(r"^\s{0,4}(?:func\.func|llvm\.func|tt\.func|module)\b[^@]*@(?P<name>[\w$.-]+)")
+_FUNCTION = re.compile(r"^\s{0,4}(?:func\.func|llvm\.func|tt\.func|module)\b[^@\n]*@\"?(?P<name>[\w$.-]+)")
 _RUN = re.compile(r"^//\s*RUN:\s*(?P<command>.*)")
 _CHECK = re.compile(r"^\s*//\s*[A-Z][A-Z0-9_-]*:")
+_LABEL = re.compile(r"^\s*//\s*[A-Z][A-Z0-9_-]*-LABEL:.*?@(?P<name>[\w$.-]+)")
 _COMMENT = re.compile(r"//(?P<text>.*)$")
-_FLAG = re.compile(r"(?<![\w/.-])-{0,2}([a-z]\w*(?:-\w+)+)(?![\w/.])")
+_FLAG = re.compile(
+    r"""(?<![\w/.%-])-{1,2}(?P<flag>[a-z][\w-]*) | (?<![\w/.%-])(?P<name>[a-z]\w*(?:-\w+)+)(?![\w/.])
+    | [(,]\s*(?P<inner>[a-z][\w-]*)\s*(?=[,){])""",
+    re.VERBOSE,
+)
+# The words of every RUN line, which name no pass.
+_USUAL = frozenset({
+    "split-input-file", "verify-diagnostics", "input-file", "check-prefix", "check-prefixes", "dump-input", "mlir",
+    "allow-unregistered-dialect", "pass-pipeline", "o", "implicit-check-not", "match-full-lines", "any",
+})  # fmt: skip
 
 
 def outline(path: str, text: str) -> Outline:  # noqa: ARG001 - the signature of all grammars
-    """Outline one test file; its RUN line is part of every case's context."""
+    """Outline one test file; the passes and the tool of its RUN lines are part of every case's context."""
     lines = split_lines(text)
     borders = [1, *(n for n, line in enumerate(lines, 1) if _SEPARATOR.match(line)), len(lines) + 1]
     flags = _flags(lines)
-    units = tuple(_case(lines, a, b - 1, flags) for a, b in pairwise(borders) if b > a)
+    units = tuple(unit for a, b in pairwise(borders) if b > a for unit in _case(lines, a, b - 1, flags))
     return Outline(units, _prose(text, lines))
 
 
-def _case(lines: list[str], start: int, end: int, flags: str) -> Unit:
+def _case(lines: list[str], start: int, end: int, flags: str) -> Iterator[Unit]:
     functions = [(n, m["name"]) for n in range(start, end + 1) if (m := _FUNCTION.match(lines[n - 1]))]
-    symbol = functions[0][1] if functions else ""
-    cuts = tuple(n for n, _ in functions)
-    return Unit(start, end, "test", symbol, context=flags, cuts=cuts, alone=True)
+    symbol = ", ".join(dict.fromkeys(name for _, name in functions[:MAX_NAMES]))
+    if end - start < MAX_CASE_LINES or len(functions) < 2:
+        yield Unit(start, end, "test", symbol, context=flags, cuts=_statements(lines, start, end), alone=True)
+        return
+    firsts = [start, *(_above(lines, n, before) for (before, _), (n, _) in pairwise(functions)), end + 1]
+    for (first, stop), (_, name) in zip(pairwise(firsts), functions, strict=True):
+        cuts, long = _statements(lines, first, stop - 1), stop - first > MAX_CASE_LINES
+        yield Unit(first, stop - 1, "test", name, f"case {start}", flags, cuts=cuts, alone=long)
+
+
+def _above(lines: list[str], function: int, before: int) -> int:
+    """Return where the comments and checks above a function begin."""
+    while function - 1 > before and lines[function - 2].lstrip().startswith("//"):
+        function -= 1
+    return function
+
+
+def _statements(lines: list[str], start: int, end: int) -> tuple[int, ...]:
+    """Return where operations of the outermost block of a function begin, in a case that must be cut."""
+    if end - start < MAX_CASE_LINES:
+        return ()
+    return tuple(n for n in range(start + 1, end + 1) if re.match(r" {2,4}[%\w\"]", lines[n - 1]))
 
 
 def _flags(lines: list[str]) -> str:
-    names = (flag for line in lines[:40] if (m := _RUN.match(line)) for flag in _FLAG.findall(m["command"]))
-    return " ".join(dict.fromkeys(names))
+    """Return the tool and the passes and options of the RUN lines."""
+    commands = " ".join(m["command"].rstrip("\\") for line in lines if (m := _RUN.match(line)))
+    tool = re.match(r"[\w-]+", commands)
+    found = (m["flag"] or m["name"] or m["inner"] for m in _FLAG.finditer(commands))
+    names = [name for name in found if name not in _USUAL and name.lower() != "filecheck"]
+    return " ".join(dict.fromkeys([*([tool[0]] if tool else []), *names]))
 
 
 def _prose(text: str, lines: list[str]) -> tuple[str, ...]:
     prose = ProseLines(text)
+    named: set[str] = set()
     for number, line in enumerate(lines, 1):
-        if (found := _FUNCTION.match(line)) is not None:
-            prose.add(number, found["name"].replace("_", " "))
+        if (found := _FUNCTION.match(line) or _LABEL.match(line)) is not None:
+            if found["name"] not in named:
+                prose.add(number, found["name"].replace("_", " "))
+            named.add(found["name"])
         elif not _CHECK.match(line) and not _SEPARATOR.match(line) and (comment := _COMMENT.search(line)):
-            prose.add(number, comment["text"])
+            prose.add(number, clean_line(comment["text"]))
     return prose.freeze()
 
 

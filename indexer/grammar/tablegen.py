@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING
 
 from indexer.grammar.base import Grammar, Outline, ProseLines, Unit, line_at
-from indexer.grammar.cfamily import prose_of
+from indexer.grammar.cfamily import clean_line, is_message, prose_of
+from indexer.grammar.trees import first_lines, is_noise, lines_of, parser_of, text_of
 from indexer.records import Kind
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _PASS = re.compile(r'\b(?:Interface)?Pass\s*<\s*"(?P<argument>[^"]+)"')
-_TEXT_FIELD = re.compile(
-    r"\b(?:let|string|code)\s+(?P<field>\w*[dD]escription|summary)\s*=\s*\[\{(?P<text>.*?)\}\]", re.DOTALL
-)
+_BLOCK = re.compile(r"\[\{(?P<text>.*?)\}\]", re.DOTALL)
+# What a block is the value of: the last assignment before it.
+_FIELD = re.compile(r"\b(?P<field>\w+)\s*=[^;=]*\Z")
+_DESCRIBING = re.compile(r"description|summary", re.IGNORECASE)
 # By the names of the base classes, template arguments left out.
 _BASES: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"\bDialect\b"), "dialect"),
@@ -27,21 +28,23 @@ _BASES: tuple[tuple[re.Pattern[str], Kind], ...] = (
     (re.compile(r"Pat\b|Pattern"), "pattern"),
 )
 _ARGUMENTS = re.compile(r"<[^<>]*>")
-
-
-@cache
-def _parser() -> Parser:
-    from tree_sitter_language_pack import get_parser  # noqa: PLC0415 - the grammars cost 0.2 s, only chunking needs them
-
-    return get_parser("tablegen")
+_STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+_STRING_OR_BLOCK = re.compile(r'"(?:\\.|[^"\\\n])*"|\[\{.*?\}\]|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_NAME = re.compile(r"\b(?!DeclareOpInterfaceMethods|string\b|list\b|bit\b|code\b|dag\b|ins\b|outs\b)[A-Za-z_]\w{2,}")
+_OPERAND = re.compile(r":\s*\$(\w+)")
+# Traits and arguments behind these are too many to tell one record from another.
+MAX_NAMES = 12
+_LOOK_BACK = 400
 
 
 def outline(path: str, text: str) -> Outline:  # noqa: ARG001 - the signature of all grammars
     """Outline one TableGen file."""
-    root = _parser().parse(text.encode()).root_node
-    prose = prose_of(text)
-    _add_descriptions(text, prose)
-    return Outline(tuple(_visit(root)), prose.freeze(), parsed=not root.has_error)
+    source = text.encode()
+    root = parser_of("tablegen").parse(source).root_node
+    prose = _prose(text).freeze()
+    if is_noise(root, len(source)):
+        return Outline((), prose, "windows")
+    return Outline(tuple(_visit(root)), prose)
 
 
 def _visit(node: Node) -> Iterator[Unit]:
@@ -53,18 +56,24 @@ def _visit(node: Node) -> Iterator[Unit]:
 
 
 def _definition(node: Node) -> Unit:
-    name = _text(next((c for c in node.named_children if c.type in {"identifier", "value"}), None))
-    parents = _text(next((c for c in node.named_children if c.type == "parent_class_list"), None))
+    name = text_of(next((c for c in node.named_children if c.type in {"identifier", "value"}), None))
+    parents = text_of(next((c for c in node.named_children if c.type == "parent_class_list"), None))
     kind, symbol = _classify(name, parents)
     body = next((c for c in node.named_children if c.type == "record_body"), None)
-    cuts = tuple(c.start_point.row + 1 for c in body.named_children) if body is not None else ()
-    end = node.end_point.row if node.end_point.column == 0 else node.end_point.row + 1
-    context = " ".join(_text(node).split("{")[0].split())[:400]
-    return Unit(node.start_point.row + 1, end, kind, symbol, context=context, cuts=cuts, alone=True)
+    cuts = first_lines(body.named_children) if body is not None else ()
+    return Unit(*lines_of(node), kind, symbol, context=_said(kind, parents, text_of(body)), cuts=cuts, alone=True)
 
 
-def _text(node: Node | None) -> str:
-    return node.text.decode(errors="replace") if node is not None and node.text else ""
+def _said(kind: Kind, parents: str, body: str) -> str:
+    """Return in names what a record is: its classes and their short arguments, an operation's operands."""
+    strings = [s for s in _STRING.findall(parents) if not is_message(s)]
+    names = list(dict.fromkeys(_NAME.findall(_STRING_OR_BLOCK.sub(" ", parents))))[:MAX_NAMES]
+    if kind == "option" and len(strings) > 1:  # description, type, default
+        return " ".join([*names[:1], "type", *strings[:-1], "default", strings[-1]])
+    if kind == "op_def":
+        operands = dict.fromkeys(_OPERAND.findall(body))
+        return " ".join([*names[:1], *strings[:1], *names[1:], *(["operands", *operands] if operands else [])])
+    return " ".join([*names, *strings[:MAX_NAMES]])
 
 
 def _classify(name: str, parents: str) -> tuple[Kind, str]:
@@ -76,13 +85,33 @@ def _classify(name: str, parents: str) -> tuple[Kind, str]:
     return next((kind for base, kind in _BASES if base.search(bases)), "type_def"), name
 
 
-def _add_descriptions(text: str, prose: ProseLines) -> None:
-    for found in _TEXT_FIELD.finditer(text):
+def _prose(text: str) -> ProseLines:
+    """Collect comments and messages, of code blocks too; of descriptions all lines that are no code."""
+    blocks = list(_BLOCK.finditer(text))
+    described = [b for b in blocks if _is_description(text, b)]
+    prose = prose_of(_without(text, described))
+    for block in described:
         fenced = False
-        for number, line in enumerate(found["text"].split("\n"), line_at(text, found.start("text"))):
-            fenced ^= line.strip().startswith("```")
-            if not fenced:
-                prose.add(number, line.strip(" `"))
+        for number, line in enumerate(block["text"].split("\n"), line_at(text, block.start("text"))):
+            if line.strip().startswith(("```", "~~~")):
+                fenced = not fenced
+            elif not fenced:
+                prose.add(number, clean_line(line).strip(" `"))
+    return prose
+
+
+def _is_description(text: str, block: re.Match[str]) -> bool:
+    found = _FIELD.search(text, max(0, block.start() - _LOOK_BACK), block.start())
+    return found is not None and _DESCRIBING.search(found["field"]) is not None
+
+
+def _without(text: str, blocks: list[re.Match[str]]) -> str:
+    """Leave out what stands inside the blocks, but for its newlines."""
+    parts, at = [], 0
+    for block in blocks:
+        parts += [text[at : block.start("text")], "\n" * block["text"].count("\n")]
+        at = block.end("text")
+    return "".join([*parts, text[at:]])
 
 
 GRAMMAR = Grammar("tablegen", "type_def", outline, re.compile(r"^\s*//"))
