@@ -1,0 +1,1 @@
+"""The MCP server: the use cases as tools for coding agents."""

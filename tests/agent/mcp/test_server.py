@@ -1,0 +1,251 @@
+"""The server as an agent meets it: the real command in a process of its own, asked through the SDK's own client."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+KERNELS = Path(__file__).parents[2] / "kernels" / "hosts"
+TOKEN = "a-token-for-this-test-only"  # noqa: S105 - opens nothing but this test's server
+COMMAND = [sys.executable, "-P", "-c", "from agent.cli.main import main; main()", "mcp"]
+ENDLESS = "import time\n\nwhile True:\n    time.sleep(0.1)\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    shutil.copy(KERNELS / "script.py", folder / "script.py")
+    (folder / "endless.py").write_text(ENDLESS)
+    (tmp_path / "secret.py").write_text("import triton\n")
+    (folder / "out.py").symlink_to(tmp_path / "secret.py")
+    return folder
+
+
+def over_stdio(store: Path, root: Path, *options: str) -> Client:
+    arguments = [*COMMAND[1:], "--store", str(store), "--root", str(root), *options]
+    return Client(StdioServerParameters(command=COMMAND[0], args=arguments, env=dict(os.environ)))
+
+
+def ask(client: Client, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+    async def talk() -> list[Any]:
+        async with client:
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return anyio.run(talk)
+
+
+def test_an_agent_searches_opens_a_citation_and_asks_about_a_pass(sample_store: Path, root: Path) -> None:
+    async def talk() -> None:
+        async with over_stdio(sample_store, root) as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            assert tools == {"search", "passage", "explain_pass", "ask", "diagnose", "compile"}
+
+            found = (await client.call_tool("search", {"text": "split columns", "limit": 3})).structured_content
+            assert 0 < len(found["hits"]) <= 3
+            passage = found["hits"][0]["passage"]
+
+            opened = (await client.call_tool("passage", {"id": passage["id"]})).structured_content
+            assert (opened["id"], opened["sha256"]) == (passage["id"], passage["sha256"])
+            assert not opened["cut"]
+
+            explained = (await client.call_tool("explain_pass", {"name": "toy-split-columns"})).structured_content
+            assert explained["definition"]
+            assert explained["implementation"]
+
+            asked = (await client.call_tool("ask", {"question": "what does toy-split-columns do?"})).structured_content
+            assert asked["answered"]
+            assert all(claim["citations"] for claim in asked["claims"])
+
+    anyio.run(talk)
+
+
+def test_what_cannot_be_answered_is_an_error_that_names_the_way_out(sample_store: Path, root: Path) -> None:
+    results = ask(
+        over_stdio(sample_store, root),
+        [
+            ("search", {}),
+            ("search", {"text": "x", "limit": 1000}),
+            ("passage", {"id": "no-id"}),
+            ("explain_pass", {"name": "toy-splt-columns"}),
+            ("diagnose", {"file": "../secret.py"}),
+            ("diagnose", {"file": "out.py"}),
+            ("diagnose", {"file": str(root.parent / "secret.py")}),
+            ("compile", {"file": "missing.py"}),
+        ],
+    )
+    assert all(result.is_error for result in results)
+    told = [result.content[0].text for result in results]
+    assert "toy-split-columns" in told[3]
+    assert all("not below" in text for text in told[4:7])
+    assert "script.py" in told[7]
+
+
+def test_an_index_that_is_missing_is_told_and_found_once_it_is_built(
+    sample_store: Path, root: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "later"
+
+    async def talk() -> None:
+        async with over_stdio(store, root) as client:
+            first = await client.call_tool("search", {"text": "columns"})
+            assert first.is_error
+            assert "index build" in first.content[0].text
+            shutil.copytree(sample_store, store)
+            assert not (await client.call_tool("search", {"text": "columns"})).is_error
+
+    anyio.run(talk)
+
+
+@pytest.mark.toolchain
+def test_a_diagnosis_reports_progress_and_answers_with_the_contract(sample_store: Path, root: Path) -> None:
+    told: list[str] = []
+
+    async def note(_done: float, _total: float | None, message: str | None) -> None:
+        told.append(message or "")
+
+    async def talk() -> Any:
+        async with over_stdio(sample_store, root) as client:
+            return await client.call_tool("diagnose", {"file": "script.py"}, progress_callback=note)
+
+    result = anyio.run(talk)
+    assert not result.is_error, result.content
+    assert {"kernel", "ladder", "findings", "cost"} <= set(result.structured_content)
+    assert any("diagnose" in text for text in told)
+
+
+@pytest.mark.toolchain
+def test_cancelling_a_call_ends_all_that_it_started(sample_store: Path, root: Path) -> None:
+    async def talk() -> None:
+        async with over_stdio(sample_store, root, "--host-seconds", "200") as client:
+            with anyio.move_on_after(120) as scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(client.call_tool, "diagnose", {"file": "endless.py"})
+                    while not _running("endless.py"):  # noqa: ASYNC110 - another process's state
+                        await anyio.sleep(0.2)
+                    group.cancel_scope.cancel()
+            assert not scope.cancelled_caught
+            with anyio.fail_after(60):
+                while _running("endless.py"):  # noqa: ASYNC110 - another process's state
+                    await anyio.sleep(0.2)
+            assert not (await client.call_tool("search", {"text": "columns"})).is_error
+
+    anyio.run(talk)
+
+
+@pytest.mark.toolchain
+def test_a_call_that_takes_too_long_is_ended(sample_store: Path, root: Path) -> None:
+    client = over_stdio(sample_store, root, "--call-seconds", "3", "--host-seconds", "200")
+    (result,) = ask(client, [("diagnose", {"file": "endless.py"})])
+    assert result.is_error
+    assert "--call-seconds" in result.content[0].text
+    assert not _running("endless.py")
+
+
+def _running(name: str) -> list[str]:
+    """Return the command lines of processes that diagnose a file of this name."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it has ended meanwhile
+            continue
+        if name in line and "diagnose" in line:
+            found.append(line)
+    return found
+
+
+@contextmanager
+def over_http(store: Path, root: Path, *options: str, token: str = "") -> Iterator[str]:
+    """Serve at a port of the system's choice and give the address."""
+    environ = {**os.environ, "TRITONKB_MCP_TOKEN": token}
+    server = subprocess.Popen(
+        [*COMMAND, "--store", str(store), "--root", str(root), "--http", *options],
+        env=environ, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stderr is not None
+        line = server.stderr.readline()
+        while line and "http://" not in line:
+            line = server.stderr.readline()
+        assert line, "the server told no address"
+        yield next(word.rstrip(",") for word in line.split() if word.startswith("http://"))
+    finally:
+        server.send_signal(signal.SIGINT)
+        try:
+            server.wait(60)
+        finally:
+            server.kill()
+
+
+def status_of(address: str, **headers: str) -> int:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
+    given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    request = urllib.request.Request(address, body, {**given, **headers})  # noqa: S310 - our own server
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - our own server
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_http_answers_this_machine_and_refuses_other_origins_and_hosts(sample_store: Path, root: Path) -> None:
+    with over_http(sample_store, root, "0") as address:
+        (found,) = ask(Client(address), [("search", {"text": "columns"})])
+        assert found.structured_content["hits"]
+        assert address.startswith("http://127.0.0.1:")
+        assert status_of(address, Origin="http://evil.example") == 403
+        assert status_of(address, Origin="http://localhost.evil.example:80") == 403
+        assert status_of(address, Origin="null") == 403
+        assert status_of(address, Host="evil.example") == 421
+        assert status_of(address, Origin="http://localhost:3000") not in {403, 421}
+
+
+def test_http_beyond_this_machine_wants_a_token(sample_store: Path, root: Path) -> None:
+    refused = subprocess.run(
+        [*COMMAND, "--store", str(sample_store), "--root", str(root), "--http", "0.0.0.0:0"],
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "TRITONKB_MCP_TOKEN": ""},
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "--token-file" in refused.stderr
+    with over_http(sample_store, root, "0.0.0.0:0", token=TOKEN) as everywhere:
+        address = everywhere.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - what was bound is what is tested
+        assert status_of(address) == 401
+        assert status_of(address, Authorization=f"Bearer {TOKEN}x") == 401
+        assert status_of(address, Authorization=f"Bearer {TOKEN}", Origin="http://localhost:3000") == 403
+
+        async def talk() -> Any:
+            async with (
+                httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as web,
+                Client(streamable_http_client(address, http_client=web)) as client,
+            ):
+                return await client.call_tool("search", {"text": "columns"})
+
+        assert anyio.run(talk).structured_content["hits"]
+
+
+def test_ctrl_c_ends_the_server_at_once(sample_store: Path, root: Path) -> None:
+    began = time.monotonic()
+    with over_http(sample_store, root, "0") as address:
+        host, port = address.removeprefix("http://").partition("/")[0].split(":")
+        with socket.create_connection((host, int(port)), timeout=5):
+            pass
+    assert time.monotonic() - began < 120
