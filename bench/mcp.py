@@ -2,7 +2,7 @@
 
     python bench/mcp.py --store DIR [--clients 16] [--seconds 60]
 
-Starts `tritonkb mcp --http` on a free port, then asks the questions of bench/questions in turn: first one client, beside
+Starts `tritonkb mcp --http` on a free port and asks the questions of bench/questions in turn: first one client, beside
 the same questions in this process; then many at once. Prints latencies in milliseconds and the number of errors.
 """
 
