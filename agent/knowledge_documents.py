@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.contract import Doc
-from agent.knowledge import Answer, CorpusStatus
+from agent.knowledge import Answer
+from agent.matching import CorpusStatus, mending_command
 from indexer.build import BuildReport
 from indexer.corpus import Manifest
 from retriever.records import Hit
@@ -73,7 +74,7 @@ class BuildDoc(Doc):
 
 
 class CorpusDoc(Doc):
-    """A corpus of an index."""
+    """A corpus of an index; `fix` is the command that makes it the source of the installed compilers."""
 
     name: str
     commit: str
@@ -83,13 +84,16 @@ class CorpusDoc(Doc):
     matches_toolchain: bool | None
     origin: str
     target: str
+    expected_commit: str | None
+    fix: str | None
 
 
 class StatusDoc(Doc):
-    """`tritonkb index status`."""
+    """`tritonkb index status`; `fix` mends all corpora at once."""
 
     store: str
     corpora: list[CorpusDoc]
+    fix: str | None
 
 
 class ManifestDoc(Doc):
@@ -149,11 +153,11 @@ def status_doc(store: str, found: Sequence[CorpusStatus]) -> StatusDoc:
         CorpusDoc(
             name=s.mark.name, commit=s.mark.commit, files=s.mark.files, passages=s.mark.passages,
             updated_at=s.mark.updated_at, matches_toolchain=s.matches_toolchain, origin=s.mark.origin,
-            target=s.mark.target,
+            target=s.mark.target, expected_commit=s.expected or None, fix=mending_command([s]) or None,
         )
         for s in found
     ]  # fmt: skip
-    return StatusDoc(store=store, corpora=corpora)
+    return StatusDoc(store=store, corpora=corpora, fix=mending_command(found) or None)
 
 
 def corpora_doc(manifests: Sequence[Manifest]) -> CorporaDoc:

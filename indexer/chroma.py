@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indexer.embed import Vectors
-from indexer.errors import StoreError
+from indexer.errors import StoreError, not_written
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -88,4 +88,4 @@ class _translated:  # noqa: N801 - reads as a statement
         from chromadb.errors import ChromaError  # noqa: PLC0415 - loaded already when it was raised
 
         if isinstance(error, (ChromaError, OSError)):
-            raise StoreError("index.cannot_write", path=self.folder, reason=error) from error
+            raise not_written(self.folder, error) from error

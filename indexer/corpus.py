@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from indexer.chunk import grammar_of
-from indexer.errors import BadInput
+from indexer.errors import BadInput, StoreError
 from indexer.grammar import markdown, plain
 from indexer.grammar.base import Grammar
 from indexer.records import Corpus, Kind
@@ -21,6 +23,9 @@ from indexer.toml import parse_toml
 
 # Larger files are data or generated code; the largest hand-written source of the known trees has 420 kB.
 MAX_FILE_BYTES = 2_000_000
+# What opening says of a link, of a folder that is one, and of what went meanwhile or cannot be opened at all.
+_NO_FILE = (errno.ELOOP, errno.ENOTDIR, errno.ENOENT, errno.ENXIO)
+_LISTS: tuple[str, ...] = ("repositories", "aliases", "include", "exclude", "tests", "damped")
 _NAMED_GRAMMARS = {"catalogue": plain.CATALOGUE, "note": markdown.NOTE_GRAMMAR}
 
 
@@ -42,7 +47,7 @@ class Tree(Protocol):
         ...
 
     def read(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """Yield the contents in the order asked."""
+        """Yield the contents in the order asked; of a file over the limit of size, something that is over it too."""
         ...
 
 
@@ -50,8 +55,8 @@ class Tree(Protocol):
 class Manifest:
     """What `corpora/<name>.toml` says. Globs match whole paths; `*` stops at a slash, `**` does not.
 
-    `tests` are kept as kind `test`; `damped` are vendored or template files that count less in a ranking. `passes_from`
-    names the tool whose pass catalogue this source belongs to.
+    `tests` are kept as kind `test`; `damped` are vendored or template files that count less in a ranking. `partial`:
+    only the files that are taken are fetched. `packaged` is where the system's package `package` puts a part of it.
     """
 
     name: str
@@ -65,6 +70,9 @@ class Manifest:
     tests: tuple[str, ...] = ()
     damped: tuple[str, ...] = ()
     grammars: tuple[tuple[str, str], ...] = ()
+    partial: bool = False
+    package: str = ""
+    packaged: str = ""
 
     def takes(self, path: str) -> bool:
         """Tell whether a file of the tree belongs to the corpus."""
@@ -103,14 +111,11 @@ def read_manifest(name: str) -> Manifest:
     for known in known_corpora():
         table = parse_toml(resources.files("corpora").joinpath(f"{known}.toml").read_text(encoding="utf-8"))
         if name.lower() in {known, *(alias.lower() for alias in table.get("aliases", ()))}:
-            lists = {
-                k: tuple(table[k])
-                for k in ("repositories", "aliases", "include", "exclude", "tests", "damped")
-                if k in table
-            }
+            lists = {k: tuple(table[k]) for k in _LISTS if k in table}
             return Manifest(
-                known, table["target"], table["licence"], commit=table.get("commit", ""),
-                grammars=tuple(table.get("grammars", {}).items()), **lists,
+                known, table["target"], table["licence"], grammars=tuple(table.get("grammars", {}).items()),
+                commit=table.get("commit", ""), partial=table.get("partial", False), package=table.get("package", ""),
+                packaged=table.get("packaged", ""), **lists,
             )  # fmt: skip
     raise BadInput("index.unknown_corpus", name=name, known=", ".join(known_corpora()))
 
@@ -146,11 +151,14 @@ class TextTree:
 class FolderTree:
     """A plain folder. Links are not followed, so nothing outside it is read; its commit is the hash of its files."""
 
-    def __init__(self, name: str, target: str, folder: Path) -> None:
+    def __init__(self, name: str, target: str, folder: Path, takes: Callable[[str], bool] | None = None) -> None:
+        """Look at the files that `takes` accepts (default: those of a known language)."""
         if not folder.is_dir():
             raise BadInput("index.no_folder", path=folder)
         self._folder = folder
-        self._entries = [Entry(path, _sha256((folder / path).read_bytes())) for path in sorted(_files(folder))]
+        self._names = {_shown(path): path for path in _files(folder) if (takes or grammar_of)(_shown(path))}
+        contents = ((path, self._content(path)) for path in sorted(self._names))
+        self._entries = [Entry(path, _sha256(data)) for path, data in contents if data is not None]
         self.corpus = Corpus(name, str(folder), content_commit(self._entries), target)
 
     def entries(self) -> list[Entry]:
@@ -158,9 +166,40 @@ class FolderTree:
         return self._entries
 
     def read(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """Yield the contents in the order asked."""
+        """Yield the contents in the order asked; raises `StoreError` for a file that went meanwhile."""
         for entry in entries:
-            yield entry, (self._folder / entry.path).read_bytes()
+            content = self._content(entry.path)
+            if content is None:
+                raise StoreError("index.unreadable", path=self._folder / entry.path, reason="?")
+            yield entry, content
+
+    def _content(self, path: str) -> bytes | None:
+        return read_inside(self._folder, self._names[path])
+
+
+def read_inside(root: Path, path: str) -> bytes | None:
+    """Read a regular file below `root`, at most a byte more than the limit; None for a link, or what is no file.
+
+    Neither the file nor a folder on the way to it may be a link: that could lead anywhere. Raises `StoreError` for a
+    file that may not be read.
+    """
+    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        *folders, name = Path(path).parts
+        for folder in folders:
+            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = inner
+        # A pipe without a writer would block.
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+    except OSError as error:
+        if error.errno in _NO_FILE:
+            return None
+        raise StoreError("index.unreadable", path=root / path, reason=error.strerror) from error
+    finally:
+        os.close(here)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MAX_FILE_BYTES + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
 
 
 def content_commit(entries: Sequence[Entry]) -> str:
@@ -172,9 +211,12 @@ def _files(folder: Path) -> Iterator[str]:
     for here, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for name in names:
-            path = Path(here, name)
-            if not path.is_symlink() and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES and grammar_of(name):
-                yield path.relative_to(folder).as_posix()
+            yield Path(here, name).relative_to(folder).as_posix()
+
+
+def _shown(path: str) -> str:
+    """Return a path that can be stored and printed, also where its bytes are no UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def _sha256(data: bytes) -> str:

@@ -5,9 +5,14 @@ An exception means that we, or the machine, cannot go on. A kernel that is rejec
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
 from typing import ClassVar
 
 from indexer.messages import Message, message, render
+
+# What a write says when there is no space left, on the disk or of the user's share.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class TritonkbError(Exception):
@@ -41,6 +46,13 @@ class StoreError(TritonkbError):
     """A corpus, the index or the disk is missing, full, locked or damaged."""
 
     exit_code = 3
+
+
+def not_written(path: Path, error: Exception) -> StoreError:
+    """Return what to raise where the index cannot be written: a full disk, or a place that does not take it."""
+    # SQLite and Chroma only say it.
+    full = getattr(error, "errno", None) in FULL or "disk is full" in str(error) or "No space left" in str(error)
+    return StoreError("index.disk_full" if full else "index.cannot_write", path=path, reason=error)
 
 
 class ToolchainError(TritonkbError):

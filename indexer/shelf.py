@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indexer.errors import StoreError
+from indexer.errors import StoreError, not_written
 from indexer.records import Link, Naming, Passage, Relation, Sort
 
 # What any SQLite takes in one statement.
@@ -182,7 +182,7 @@ def begin_shelf(path: Path, previous: Path | None) -> None:
     try:
         shutil.copyfile(previous, path)
     except OSError as error:
-        raise StoreError("index.cannot_write", path=path, reason=error) from error
+        raise not_written(path, error) from error
 
 
 @contextmanager
@@ -195,7 +195,7 @@ def editing(path: Path) -> Iterator[ShelfWriter]:
         with database:
             yield ShelfWriter(database)
     except sqlite3.Error as error:
-        raise StoreError("index.cannot_write", path=path, reason=error) from error
+        raise not_written(path, error) from error
     finally:
         database.close()
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.embed import Vectors
-from indexer.errors import StoreError
+from indexer.errors import StoreError, not_written
 from indexer.lexical import LexicalField
 from indexer.shelf import Shelf
 
@@ -156,7 +156,7 @@ def writing(store: Path, *, wait_seconds: float, waiting: Callable[[Holder], Non
         raise StoreError("index.locked", path=store, pid=holder.pid, since=holder.since) from error
     except OSError as error:
         lock.release()
-        raise StoreError("index.cannot_write", path=store, reason=error) from error
+        raise not_written(store, error) from error
     try:
         yield
     finally:
@@ -209,7 +209,7 @@ def new_generation(store: Path, *, keep: int) -> Iterator[Path]:
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, (OSError, sqlite3.Error)):
-            raise StoreError("index.cannot_write", path=store, reason=error) from error
+            raise not_written(store, error) from error
         raise
     others = [path for path in generations(store).finished if path != folder]
     for older in others[: max(0, len(others) - keep + 1)]:

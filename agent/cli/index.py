@@ -10,15 +10,16 @@ import typer
 
 from agent.cli.options import Session
 from agent.cli.output import Output
-from indexer.messages import message
+from indexer.messages import Message, message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
     from rich.table import Table
     from typing_extensions import Self
 
-    from agent.knowledge_documents import BuildDoc
+    from agent.knowledge_documents import BuildDoc, CorpusDoc
 
 Corpus = Annotated[
     list[str] | None, typer.Option("--corpus", metavar="NAME[=PATH|URL[@REV]]", help="knowledge.corpus_help")
@@ -36,12 +37,14 @@ def build(
 ) -> int:
     """Index corpora; those already in the index stay."""
     from agent import knowledge  # noqa: PLC0415 - numpy and the grammars are not for --help
+    from agent.sources import parse_spec  # noqa: PLC0415 - as above
     from indexer.build import Manner  # noqa: PLC0415 - as above
 
-    specs = [knowledge.parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
+    specs = [parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
     store = knowledge.store_folder(session.settings.store)
     with _Progress(session.output) as progress:
-        report = knowledge.build(store, specs, session.settings.embedder, progress, Manner(fresh=fresh))
+        manner = Manner(fresh=fresh)
+        report = knowledge.build(store, specs, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
 
 
@@ -51,7 +54,7 @@ def update(session: Session) -> int:
 
     store = knowledge.store_folder(session.settings.store)
     with _Progress(session.output) as progress:
-        report = knowledge.update(store, session.settings.embedder, progress)
+        report = knowledge.update(store, session.settings.embedder, progress, tell=session.output.progress)
     return _report(session, report)
 
 
@@ -62,21 +65,18 @@ def status(session: Session) -> int:
 
     store = knowledge.store_folder(session.settings.store)
     doc = status_doc(str(store), knowledge.status(store))
-    matches = {True: "knowledge.matches", False: "knowledge.differs", None: "knowledge.nothing_to_compare"}
-    text = session.output.text
     rows = [
-        (
-            c.name,
-            c.commit[:12],
-            str(c.files),
-            str(c.passages),
-            c.updated_at,
-            text(message(matches[c.matches_toolchain])),
-        )
+        (c.name, c.commit[:12], str(c.files), str(c.passages), c.updated_at, session.output.text(_standing(c)))
         for c in doc.corpora
     ]
     heads = ("corpus", "commit", "files", "passages", "updated", "toolchain")
-    session.output.answer(doc.to_json(), lambda console: console.print(_table(session.output, heads, rows)))
+
+    def show(console: Console) -> None:
+        console.print(_table(session.output, heads, rows))
+        if doc.fix:
+            console.print(session.output.text(message("knowledge.fix", command=doc.fix)), soft_wrap=True)
+
+    session.output.answer(doc.to_json(), show)
     return 0
 
 
@@ -90,6 +90,16 @@ def corpora(session: Session) -> int:
     heads = ("corpus", "target", "commit", "licence", "from")
     session.output.answer(doc.to_json(), lambda console: console.print(_table(session.output, heads, rows)))
     return 0
+
+
+def _standing(corpus: CorpusDoc) -> Message:
+    """Say whether a corpus is the source of the installed compilers, and of which commit it should be."""
+    if corpus.matches_toolchain:
+        return message("knowledge.matches")
+    if corpus.expected_commit is None:
+        return message("knowledge.nothing_to_compare")
+    known = corpus.matches_toolchain is not None
+    return message("knowledge.differs" if known else "knowledge.no_commit", expected=corpus.expected_commit[:12])
 
 
 def _report(session: Session, report: object) -> int:

@@ -12,11 +12,13 @@ from importlib import metadata
 from pathlib import Path
 
 from agent import knowledge
+from agent.matching import mending_command
 from agent.sandbox import why_no_sandbox
 from agent.toolchain.backend_stub import write_stub
-from agent.toolchain.install import find_ascend, read_pins
+from agent.toolchain.commits import read_commits, read_versions
+from agent.toolchain.install import AscendInstall, find_ascend, private_environment, read_pins
 from agent.toolchain.pinned import pinned_versions
-from agent.toolchain.provision import read_commits, read_versions
+from agent.toolchain.provision import read_installed
 from agent.verify.llvm import missing_tools
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
 from indexer.errors import SandboxError, StoreError, ToolchainError
@@ -78,23 +80,28 @@ def check_python(_surroundings: Surroundings) -> Check:
 
 
 def check_toolchain(_surroundings: Surroundings) -> Check:
-    """Find the compilers' environment and compare its versions with the pins."""
+    """Find the compilers' environment and compare its versions with the pins, or with what was chosen instead."""
     try:
         found = find_ascend()
     except ToolchainError as error:
         return _lacking("toolchain", error.note, INSTALL_TOOLCHAIN, ToolchainError.exit_code)
     versions = read_versions(found.site)
+    chosen = _chosen(found)
     pins = pinned_versions(read_pins().requirements, read_pins().pythons[0])
-    pinned = {name: pins[name] for name in _COMPILERS}
+    pinned = {name: chosen.get(name, pins[name]) for name in _COMPILERS}
     wrong = [f"{name} {versions.get(name)} != {pin}" for name, pin in pinned.items() if versions.get(name) != pin]
     if wrong:
         return _lacking("toolchain", message("doctor.toolchain_other", wrong=", ".join(wrong)), REINSTALL_TOOLCHAIN)
-    shown = ", ".join(f"{name} {versions.get(name)}" for name in (*pinned, "torch"))
-    return _fine("toolchain", message("doctor.toolchain", versions=shown, python=found.python))
+    shown = {"versions": ", ".join(f"{name} {versions.get(name)}" for name in (*pinned, "torch"))}
+    odd = [f"{name} {version}" for name, version in chosen.items() if version != pins[name]]
+    odd += [str(found.build)] if found.build else []
+    if odd:
+        return _fine("toolchain", message("doctor.chosen", python=found.python, chosen=", ".join(odd), **shown))
+    return _fine("toolchain", message("doctor.toolchain", python=found.python, **shown))
 
 
 def check_compilers(_surroundings: Surroundings) -> Check:
-    """Run the compilers and compare the commits that they name with the pins."""
+    """Run the compilers and compare the commits that they name with those of their wheel, if they are a wheel's."""
     try:
         found = find_ascend()
     except ToolchainError:
@@ -103,9 +110,10 @@ def check_compilers(_surroundings: Surroundings) -> Check:
         commits = read_commits(found)
     except ToolchainError as error:
         return _lacking("compilers", error.note, INSTALL_TOOLCHAIN, ToolchainError.exit_code)
-    pinned = read_pins().commits
-    wrong = [f"{name} {commit}" for name, commit in commits.items() if not pinned[name].startswith(commit)]
-    if wrong:
+    version = read_versions(found.site).get("ascendnpu-ir", "")
+    known = {name: rows.get(version, "") for name, rows in read_pins().sources.items()}
+    wrong = [f"{name} {commit}" for name, commit in commits.items() if not known[name].startswith(commit)]
+    if wrong and version in read_pins().sources["ascendnpu-ir"] and found.build is None:
         return _lacking("compilers", message("doctor.compilers_other", wrong=", ".join(wrong)), REINSTALL_TOOLCHAIN)
     shown = ", ".join(f"{name}@{commit}" for name, commit in commits.items())
     return _fine("compilers", message("doctor.compilers", commits=shown))
@@ -158,9 +166,10 @@ def check_index(surroundings: Surroundings) -> Check:
     except StoreError as error:
         fix = BUILD_INDEX if error.note.key == "index.no_index" else f"{BUILD_INDEX} --fresh"
         return _lacking("index", error.note, fix, StoreError.exit_code)
-    stale = [corpus.mark.name for corpus in corpora if corpus.matches_toolchain is False]
+    stale = [corpus for corpus in corpora if corpus.matches_toolchain is False]
     if stale:
-        return _lacking("index", message("doctor.index_stale", corpora=", ".join(stale)), "tritonkb index update")
+        shown = ", ".join(f"{c.mark.name} {c.mark.commit[:12]} != {c.expected[:12]}" for c in stale)
+        return _lacking("index", message("doctor.index_stale", corpora=shown), mending_command(stale))
     shown = ", ".join(f"{corpus.mark.name} ({corpus.mark.passages})" for corpus in corpora)
     return _fine("index", message("doctor.index", corpora=shown))
 
@@ -176,6 +185,14 @@ def check_disk(surroundings: Surroundings) -> Check:
     if free < NEEDED_BYTES:
         return _lacking("disk", message("doctor.disk_low", **shown), f"df -h {existing}", StoreError.exit_code)
     return _fine("disk", message("doctor.disk", **shown))
+
+
+def _chosen(found: AscendInstall) -> dict[str, str]:
+    """Return the version that the user chose by name, where this is the private environment."""
+    installed = read_installed(private_environment())
+    if installed is None or not installed.chosen or found.python != private_environment() / "bin" / "python":
+        return {}
+    return {"ascendnpu-ir": installed.chosen}
 
 
 def _fine(name: str, detail: Message) -> Check:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,16 +14,19 @@ from indexer.errors import ToolchainError
 from indexer.home import data_home
 from indexer.toml import parse_toml
 
+# Lies in the private environment and says what it was made of.
+RECORD = "tritonkb.json"
 # Prints the site-packages folder of whatever interpreter runs it.
 _ASK_SITE = "import sysconfig; print(sysconfig.get_paths()['platlib'])"
 
 
 @dataclass(frozen=True, slots=True)
 class AscendInstall:
-    """An environment that holds triton-ascend and ascendnpu-ir."""
+    """An environment that holds triton-ascend and ascendnpu-ir; `build` is a folder of compilers to use instead."""
 
     python: Path
     site: Path
+    build: Path | None = None
 
     @property
     def adapter(self) -> Path:
@@ -30,23 +34,25 @@ class AscendInstall:
         return self.site / "triton/backends/ascend/triton-adapter-opt"
 
     def bishengir(self, tool: str) -> Path:
-        """Return a tool of the AscendNPU-IR wheel, such as `bishengir-compile-a5`."""
+        """Return a tool of AscendNPU-IR, such as `bishengir-compile-a5`: the user's build, else the wheel's."""
+        if self.build is not None and (self.build / tool).exists():
+            return self.build / tool
         return self.site / "ascendnpuir/bin" / tool
 
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """What `pins.toml` pins."""
+    """What `pins.toml` pins, and the commits of each corpus by the version of what was built from it."""
 
     pythons: tuple[str, ...]
     requirements: tuple[str, ...]
-    commits: dict[str, str]
+    sources: dict[str, dict[str, str]]
 
 
 def read_pins() -> Pins:
     """Read `pins.toml`."""
     table = parse_toml(resources.files("agent.toolchain").joinpath("pins.toml").read_text(encoding="utf-8"))["ascend"]
-    return Pins(tuple(table["python"]), tuple(table["requirements"]), dict(table["commits"]))
+    return Pins(tuple(table["python"]), tuple(table["requirements"]), table["sources"])
 
 
 def private_environment() -> Path:
@@ -57,10 +63,11 @@ def private_environment() -> Path:
 def find_ascend() -> AscendInstall:
     """Find the toolchain: `TRITONKB_TOOLCHAIN_PYTHON`, else the private environment.
 
-    Raises `ToolchainError` when neither holds the compilers.
+    Raises `ToolchainError` when neither holds the compilers, or the user's own build of them went.
     """
     named = os.environ.get("TRITONKB_TOOLCHAIN_PYTHON")
-    return inspect_environment(Path(named) if named else private_environment() / "bin" / "python")
+    python = Path(named) if named else private_environment() / "bin" / "python"
+    return replace(inspect_environment(python), build=_build_of(python))
 
 
 @cache
@@ -73,6 +80,20 @@ def inspect_environment(python: Path) -> AscendInstall:
     if not install.adapter.exists() or not install.bishengir("bishengir-compile").exists():
         raise ToolchainError("toolchain.incomplete", python=python)
     return install
+
+
+def _build_of(python: Path) -> Path | None:
+    """Return the user's own build that the environment was told to use; raises `ToolchainError` when it went."""
+    try:
+        named = json.loads((python.parent.parent / RECORD).read_text(encoding="utf-8")).get("build")
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    if not named:
+        return None
+    build = Path(named)
+    if not (build / "bishengir-compile").exists():
+        raise ToolchainError("toolchain.build_gone", folder=build)
+    return build
 
 
 def _site_of_venv(python: Path) -> Path | None:

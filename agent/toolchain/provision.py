@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from importlib import metadata
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from packaging.version import InvalidVersion, Version
 
-from agent.toolchain.install import AscendInstall, Pins, inspect_environment, private_environment, read_pins
+from agent.toolchain.commits import ask_version, read_commits, read_versions
+from agent.toolchain.install import RECORD, Pins, inspect_environment, private_environment, read_pins
 from agent.toolchain.pinned import pinned_versions
 from agent.toolchain.pip import install_requirements, make_environment, run_step
 from agent.toolchain.pythons import find_python
 from agent.toolchain.torch_index import choose_torch_index
-from indexer.errors import ToolchainError
+from indexer.errors import BadInput, ToolchainError
 from indexer.messages import Message, message
 
-RECORD = "tritonkb.json"
-# `bishengir-opt 1.2.0 (/path/bishengir 8796a8ac1508 2026-07-29)`
-_VERSION_LINE = re.compile(r"bishengir\S* (?P<version>\S+) \(\S+ (?P<commit>[0-9a-f]{12}) ")
+# What a build of AscendNPU-IR must have; what it lacks of the others comes from the wheel.
+BUILD_TOOLS = ("bishengir-compile", "bishengir-opt")
 
 Tell = Callable[[Message], None]
 
@@ -37,37 +36,77 @@ Tell = Callable[[Message], None]
 class Installed:
     """What an environment holds: all distributions, and the commits that its compilers name themselves.
 
-    `requirements` are the pins it was made from, those for its Python and without markers.
+    `requirements` are the pins it was made from, those for its Python and without markers. `chosen` is the version of
+    the ascendnpu-ir wheel that the user asked for, `build` the folder of compilers used instead (empty: as pinned).
     """
 
     python: str
     requirements: tuple[str, ...]
     versions: Mapping[str, str]
     commits: Mapping[str, str]
+    chosen: str = ""
+    build: str = ""
 
 
-def install_ascend(tell: Tell, *, python: Path | None = None, torch_index: str | None = None) -> tuple[Installed, bool]:
-    """Install what the pins name; returns what is there, and whether it was made now (False: it was there).
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a user wants otherwise than pinned: another version of the ascendnpu-ir wheel, or compilers of their own."""
+
+    ascendnpu_ir: str | None = None
+    build: Path | None = None
+
+
+def install_ascend(
+    tell: Tell, *, python: Path | None = None, torch_index: str | None = None, choice: Choice = Choice()
+) -> tuple[Installed, bool]:
+    """Install what the pins and the choice name; returns what is there, and whether anything was made now.
 
     `torch_index` is a further package index, instead of the one that `choose_torch_index` chooses. Raises
     `ToolchainError` (no Python, no network, pip failed, the compilers do not answer), `StoreError` for a full disk,
-    `BadInput` for `python`.
+    `BadInput` for `python` and the choice.
     """
-    pins = read_pins()
+    pins = chosen_pins(read_pins(), choice)
+    build = str(check_build(choice.build)) if choice.build is not None else ""
+    wanted = (choice.ascendnpu_ir or "", build)
     link = private_environment()
-    present = read_installed(link)
-    if present is not None and present.requirements == exact_requirements(pins, present.python):
+    present = _fitting(link, pins)
+    if present is not None and (present.chosen, present.build) == wanted:
         return present, False
     link.parent.mkdir(parents=True, exist_ok=True)
     with _locked(link, tell):
-        present = read_installed(link)
-        if present is not None and present.requirements == exact_requirements(pins, present.python):
-            return present, False
-        _sweep(link)
-        interpreter = find_python(pins.pythons, python)
-        tell(message("toolchain.using_python", python=interpreter))
-        installed = _make(link, interpreter, pins, torch_index, tell)
-    return installed, True
+        present = _fitting(link, pins)
+        if present is None:
+            _sweep(link)
+            interpreter = find_python(pins.pythons, python)
+            tell(message("toolchain.using_python", python=interpreter))
+            present = _make(link, interpreter, pins, torch_index, tell)
+        return _choose(link, present, *wanted), True
+
+
+def chosen_pins(pins: Pins, choice: Choice) -> Pins:
+    """Return the pins with the wheel that is chosen; raises `BadInput` for what is no version."""
+    if choice.ascendnpu_ir is None:
+        return pins
+    try:
+        version = Version(choice.ascendnpu_ir)
+    except InvalidVersion as error:
+        raise BadInput("toolchain.bad_version", version=choice.ascendnpu_ir) from error
+    others = [requirement for requirement in pins.requirements if not requirement.startswith("ascendnpu-ir==")]
+    return replace(pins, requirements=(*others, f"ascendnpu-ir=={version}"))
+
+
+def check_build(folder: Path) -> Path:
+    """Return the full path of a folder of compilers; raises `BadInput` when one is missing or does not run."""
+    build = folder.expanduser().resolve()
+    for tool in BUILD_TOOLS:
+        if not (build / tool).is_file():
+            raise BadInput("toolchain.no_build", folder=build, tool=tool)
+        try:
+            ask_version(build / tool)
+        except ToolchainError as error:
+            reason = error.note.values.get("reason", error)
+            raise BadInput("toolchain.bad_build", tool=build / tool, reason=reason) from error
+    return build
 
 
 def remove_ascend(tell: Tell) -> bool:
@@ -89,7 +128,10 @@ def read_installed(environment: Path) -> Installed | None:
         inspect_environment(environment / "bin" / "python")
     except (FileNotFoundError, NotADirectoryError, ValueError, ToolchainError):
         return None
-    return Installed(table["python"], tuple(table["requirements"]), table["versions"], table["commits"])
+    return Installed(
+        table["python"], tuple(table["requirements"]), table["versions"], table["commits"],
+        table.get("chosen", ""), table.get("build", ""),
+    )  # fmt: skip
 
 
 def exact_requirements(pins: Pins, python: str) -> tuple[str, ...]:
@@ -97,16 +139,25 @@ def exact_requirements(pins: Pins, python: str) -> tuple[str, ...]:
     return tuple(f"{name}=={version}" for name, version in pinned_versions(pins.requirements, python).items())
 
 
-def read_versions(site: Path) -> dict[str, str]:
-    """Read the versions of all distributions in a site-packages folder, by normalised name."""
-    found = metadata.distributions(path=[str(site)])
-    return {re.sub(r"[-_.]+", "-", item.name).lower(): item.version for item in found}
+def _fitting(link: Path, pins: Pins) -> Installed | None:
+    """Return the environment that is there, if it was made of just these pins."""
+    present = read_installed(link)
+    fits = present is not None and set(present.requirements) == set(exact_requirements(pins, present.python))
+    return present if fits else None
 
 
-def read_commits(install: AscendInstall) -> dict[str, str]:
-    """Ask the compilers for the commits they were built from; raises `ToolchainError` when one does not answer."""
-    tools = {"ascendnpu-ir": "bishengir-opt", "ascendnpu-ir-a5": "bishengir-opt-a5"}
-    return {corpus: _commit_of(install.bishengir(tool)) for corpus, tool in tools.items()}
+def _choose(link: Path, present: Installed, chosen: str, build: str) -> Installed:
+    """Note in the environment what the user chose, and what those compilers say of themselves."""
+    install = replace(inspect_environment(link / "bin" / "python"), build=Path(build) if build else None)
+    installed = replace(present, chosen=chosen, build=build, commits=read_commits(install))
+    _write_record(link, installed)
+    return installed
+
+
+def _write_record(folder: Path, installed: Installed) -> None:
+    fresh = folder / f"{RECORD}.new"
+    fresh.write_text(json.dumps(asdict(installed), indent=2) + "\n", encoding="utf-8")
+    fresh.replace(folder / RECORD)
 
 
 def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, tell: Tell) -> Installed:
@@ -123,7 +174,7 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
         install_requirements(python, requirements, index, tell)
         tell(message("toolchain.verifying"))
         installed = _verify(folder, version, requirements)
-        (folder / RECORD).write_text(json.dumps(asdict(installed), indent=2) + "\n", encoding="utf-8")
+        _write_record(folder, installed)
         _point(link, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -140,13 +191,6 @@ def _verify(folder: Path, python: str, requirements: tuple[str, ...]) -> Install
     )
     run_step([str(install.adapter), "--version"])
     return Installed(python, requirements, read_versions(install.site), read_commits(install))
-
-
-def _commit_of(tool: Path) -> str:
-    answer = _VERSION_LINE.search(run_step([str(tool), "--version"]))
-    if answer is None:
-        raise ToolchainError("toolchain.no_version", tool=tool)
-    return answer["commit"]
 
 
 def _locked(link: Path, tell: Tell) -> FileLock:

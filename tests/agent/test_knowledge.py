@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent import knowledge
 from agent.cli.main import run
-from agent.knowledge import build, find_passage, open_library, parse_spec, search, status, store_folder, update
+from agent.knowledge import build, find_passage, open_library, search, status, store_folder, update
+from agent.sources import open_tree, parse_spec
 from indexer.errors import BadInput, StoreError
 from retriever.records import Query
 
@@ -71,7 +71,7 @@ def test_a_folder_without_a_file_of_the_corpus_is_told(tmp_path: Path) -> None:
 
 def test_a_folder_has_no_revision(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is not a git repository"):
-        knowledge.open_tree(parse_spec(f"notes={tmp_path}@v1"))
+        open_tree(parse_spec(f"notes={tmp_path}@v1"))
 
 
 def test_a_folder_with_an_at_sign_is_a_folder(tmp_path: Path) -> None:

@@ -19,18 +19,18 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from agent.toolchain.commits import read_commits, read_versions
 from agent.toolchain.install import find_ascend, inspect_environment, private_environment, read_pins
 from agent.toolchain.pip import install_requirements, make_environment
 from agent.toolchain.provision import (
     exact_requirements,
     install_ascend,
-    read_commits,
     read_installed,
-    read_versions,
     remove_ascend,
 )
 from agent.toolchain.pythons import find_python
 from agent.toolchain.torch_index import choose_torch_index
+from indexer.corpus import read_manifest
 from indexer.errors import BadInput, ToolchainError
 from indexer.messages import Message
 
@@ -266,7 +266,17 @@ def test_what_was_installed_for_a_python_counts_as_there(tmp_path: Path) -> None
 
 def test_the_pins_name_exact_versions() -> None:
     assert all("==" in requirement for requirement in read_pins().requirements)
-    assert all(len(commit) == 40 for commit in read_pins().commits.values())
+    pinned = {
+        name: version for name, _, version in (r.partition("==") for r in exact_requirements(read_pins(), "3.11.7"))
+    }
+    sources = read_pins().sources
+    wheels = {"ascendnpu-ir": "ascendnpu-ir", "ascendnpu-ir-a5": "ascendnpu-ir", "triton-ascend": "triton-ascend"}
+    assert all(len(sources[corpus][pinned[wheel]]) == 40 for corpus, wheel in wheels.items())
+
+
+def test_a_manifest_names_the_commit_of_the_pinned_wheel() -> None:
+    newest = {corpus: next(iter(rows.values())) for corpus, rows in read_pins().sources.items()}
+    assert {corpus: read_manifest(corpus).commit for corpus in newest} == newest
 
 
 @pytest.mark.toolchain
@@ -278,8 +288,12 @@ class TestInstalled:
         monkeypatch.undo()
 
     def test_the_compilers_name_the_pinned_commits(self) -> None:
-        commits = read_commits(find_ascend())
-        assert all(read_pins().commits[name].startswith(commit) for name, commit in commits.items())
+        install = find_ascend()
+        version = read_versions(install.site)["ascendnpu-ir"]
+        commits = read_commits(install)
+        assert commits == {
+            name: read_pins().sources[name][version][:12] for name in ("ascendnpu-ir", "ascendnpu-ir-a5")
+        }
 
     def test_a_second_install_says_at_once_that_it_is_there(self) -> None:
         if read_installed(private_environment()) is None:
@@ -293,7 +307,7 @@ class TestInstalled:
         done = subprocess.run([SCRIPT, "toolchain", "list", "--json"], capture_output=True, text=True, check=True)
         row = json.loads(done.stdout)["toolchains"][0]
         assert row["versions"]["triton-ascend"] == "3.2.0"
-        assert read_pins().commits["ascendnpu-ir"].startswith(row["commits"]["ascendnpu-ir"])
+        assert row["commits"]["ascendnpu-ir"] == read_pins().sources["ascendnpu-ir"]["1.2.0"][:12]
 
 
 class TestTorchIndex:
