@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agent.knowledge import Answer
-    from retriever.records import Hit, Query
+    from indexer.records import Kind
+    from retriever.records import Hit
 
 SHOWN_LINES = 12
 SHOWN_REASONS = 4
@@ -30,19 +31,28 @@ def search(
     pass_: Annotated[list[str] | None, typer.Option("--pass", metavar="P", help="search.pass_help")] = None,
     op: Annotated[list[str] | None, typer.Option("--op", metavar="O", help="search.op_help")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", metavar="X", help="search.option_help")] = None,
+    diagnostic: Annotated[
+        list[str] | None, typer.Option("--diagnostic", metavar="TEXT", help="search.diagnostic_help")
+    ] = None,
 ) -> int:
     """Search; exit 1 when nothing is found."""
     from agent import knowledge  # noqa: PLC0415 - numpy and the index's readers are not for --help
     from agent.knowledge_documents import search_doc  # noqa: PLC0415
+    from retriever.records import Query  # noqa: PLC0415
 
-    names = [*(pass_ or []), *(op or []), *(_bare(o) for o in option or [])]
+    passes, options = [_bare(p) for p in pass_ or []], [_bare(o) for o in option or []]
+    ops, diagnostics = op or [], [d for d in diagnostic or [] if d.strip()]
+    names = [*passes, *ops, *options, *diagnostics]
     if not (text.strip() or id_ or names):
         raise BadInput("search.nothing_asked")
     index = knowledge.open_library(session.settings.store).index
     if id_:
         answer = knowledge.find_passage(index, id_)
     else:
-        query = _query(text, kind or [], corpus or [], pass_ or [], op or [], [_bare(o) for o in option or []])
+        query = Query(
+            text, tuple(passes), tuple(ops), tuple(options), tuple(diagnostics), _kinds(kind or []),
+            _corpora(corpus or []),
+        )  # fmt: skip
         answer = knowledge.search(index, query, limit)
     asked = " ".join([id_ or text, *names]).strip()
     session.output.answer(search_doc(asked, answer).to_json(), lambda console: _show(console, answer, whole=bool(id_)))
@@ -54,23 +64,22 @@ def search(
     return 0 if answer.hits else 1
 
 
-def _query(
-    text: str, kinds: list[str], corpora: list[str], passes: list[str], ops: list[str], options: list[str]
-) -> Query:
+def _kinds(kinds: list[str]) -> tuple[Kind, ...]:
     from typing import cast, get_args  # noqa: PLC0415
 
-    from indexer.corpus import read_manifest  # noqa: PLC0415
     from indexer.records import Kind  # noqa: PLC0415
-    from retriever.records import Query  # noqa: PLC0415
 
     known = get_args(Kind)
     for kind in kinds:
         if kind not in known:
             raise BadInput("search.unknown_kind", kind=kind, known=", ".join(known))
-    return Query(
-        text, tuple(passes), tuple(ops), tuple(options), tuple(cast("list[Kind]", kinds)),
-        tuple(read_manifest(name).name for name in corpora),
-    )  # fmt: skip
+    return tuple(cast("list[Kind]", kinds))
+
+
+def _corpora(names: list[str]) -> tuple[str, ...]:
+    from indexer.corpus import read_manifest  # noqa: PLC0415
+
+    return tuple(read_manifest(name).name for name in names)
 
 
 def _bare(option: str) -> str:

@@ -119,6 +119,11 @@ def compile_ttir(  # noqa: PLR0913 - one call takes what a launch, a target and 
     return replace(compilation, seconds=time.monotonic() - started)
 
 
+def without_mix_mode(module: str) -> str:
+    """Take the core type out of the adapter's module, as triton-ascend does."""
+    return _MIX_MODE.sub("", module)
+
+
 def _adapt(job: _Job) -> Collected:
     """Run the adapter twice at once: for the module in its usual form, and for the dumps in generic form."""
     passes = adapter_passes(job.target, job.options)
@@ -147,7 +152,7 @@ def _lower(job: _Job) -> Collected:
     """Run bishengir-compile on the adapter's module; on A2/A3 a second run at the same time lists the passes."""
     source = job.work / "kernel.mlir"
     text = (job.work / "linalg.mlir").read_text(encoding="utf-8")
-    source.write_text(_MIX_MODE.sub("", text), encoding="utf-8")
+    source.write_text(without_mix_mode(text), encoding="utf-8")
     name = compiler_for(job.target)
     command: list[str | Path] = [
         job.install.bishengir(name),
