@@ -111,7 +111,7 @@ def search(index: Index, query: Query, limit: int) -> Answer:
     hits = tuple(index.search(query, limit))
     asked: list[tuple[str, Sort]] = [
         *((name, "pass") for name in query.passes), *((name, "op") for name in query.ops),
-        *((name, "option") for name in query.options),
+        *((name, "option") for name in query.options), *((text, "diagnostic") for text in query.diagnostics),
     ]  # fmt: skip
     unknown = [(name, sort) for name, sort in asked if not index.lookup(name, sort)]
     near = tuple(dict.fromkeys(like for name, sort in unknown for like in index.near(name, sort)))

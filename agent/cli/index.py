@@ -58,12 +58,18 @@ def update(session: Session) -> int:
     return _report(session, report)
 
 
-def status(session: Session) -> int:
+def status(
+    session: Session,
+    passes: Annotated[bool, typer.Option("--passes", help="knowledge.passes_help")] = False,  # noqa: FBT002 - a flag
+) -> int:
     """Tell what the index holds, and whether it is of the installed compilers."""
     from agent import knowledge  # noqa: PLC0415 - as above
+    from agent.cli.coverage import show_coverage  # noqa: PLC0415 - as above
     from agent.knowledge_documents import status_doc  # noqa: PLC0415
+    from agent.pass_map import map_passes  # noqa: PLC0415
 
     store = knowledge.store_folder(session.settings.store)
+    coverage = map_passes(store) if passes else []
     doc = status_doc(str(store), knowledge.status(store))
     rows = [
         (c.name, c.commit[:12], str(c.files), str(c.passages), c.updated_at, session.output.text(_standing(c)))
@@ -76,7 +82,10 @@ def status(session: Session) -> int:
         if doc.fix:
             console.print(session.output.text(message("knowledge.fix", command=doc.fix)), soft_wrap=True)
 
-    session.output.answer(doc.to_json(), show)
+        show_coverage(session.output, console, coverage)
+
+    document = doc.to_json() | ({"passes": [c.to_json() for c in coverage]} if passes else {})
+    session.output.answer(document, show)
     return 0
 
 
