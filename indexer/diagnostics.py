@@ -36,6 +36,7 @@ _QUOTED = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*"|`[^`\n]*`""")
 _VALUE = re.compile(r"[%@#][\w$.#-]+")
 _ANGLES = re.compile(r"!?[\w.]*<[^<>]*>")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![A-Za-z_])")
+_SUBJECT = re.compile(r"'([a-z_]\w*(?:\.\w+)+)' op\b")
 _HOLES = re.compile(r"\*(?:\s*\*)+")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -52,6 +53,11 @@ def mask(text: str) -> str:
         before, text = text, _ANGLES.sub(HOLE, text)
     text = _NUMBER.sub(HOLE, _VALUE.sub(HOLE, text))
     return _HOLES.sub(HOLE, _SPACE.sub(" ", text)).strip().lower()
+
+
+def operations_of(text: str) -> list[str]:
+    """Return the operations that a text complains of, as `'toy.add' op ...`."""
+    return list(dict.fromkeys(_SUBJECT.findall(text[: MAX_LINES * MAX_LINE])))
 
 
 def pieces_of(template: str) -> tuple[str, ...]:

@@ -1,16 +1,35 @@
-"""The order of an exact answer: what defines a thing, what implements it, then its options, patterns, documents, tests.
+"""Exact answers: what defines a thing, what implements it, then its options, patterns, tests, documents, uses.
 
 A thing may have hundreds of tests, so the groups take turns: the first screen shows something of each.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
 
-from indexer.records import Kind, Relation
+import numpy as np
+import numpy.typing as npt
 
+from indexer.diagnostics import Templates, operations_of
+from indexer.graph.options import option_name
+from indexer.records import Kind, Relation, Sort
+from indexer.store import Generation
+from retriever.query import Named
+
+# Row: its value, and why it is there.
+Exact = dict[int, tuple[float, tuple[str, ...]]]
+NEAR_NAMES = 5
+MAX_SHOWN_NAME = 80  # characters: a pasted diagnostic has no end
+
+# What counts most in a ranking.
+_RELATIONS: tuple[Relation, ...] = (
+    "defines", "implements", "documents", "option_of", "lowers", "makes", "tests", "uses",
+)  # fmt: skip
 # How many of a group stand in each turn, in the order of the groups.
 _TURN: dict[Relation, int] = {
     "defines": 2, "implements": 2, "option_of": 1, "lowers": 1, "makes": 1, "tests": 1, "documents": 1, "uses": 1,
@@ -22,18 +41,74 @@ _KINDS: tuple[Kind, ...] = ("pass_def", "op_def", "option", "pass_impl", "patter
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A row that a name stands in."""
+    """A row that a name stands in; `titled` when the name stands in its heading."""
 
     row: int
     relation: Relation
     kind: Kind
+    titled: bool = False
+
+
+class Lookup:
+    """Finds rows by the names that stand in them."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+
+    @cached_property
+    def diagnostics(self) -> Templates:
+        """Read the messages that the indexed sources can emit."""
+        return Templates(self.generation.shelf.names("diagnostic"))
+
+    def exact(self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None) -> Exact:
+        """Return the rows of named things, with a value from 1 (defines it) down, in the order they are shown."""
+        best: dict[int, Relation] = {}
+        reasons: dict[int, tuple[str, ...]] = {}
+        names = tuple(named)
+        for thing in names:
+            for row, relation in self._rows_of(thing):
+                if allowed is None or allowed[row]:
+                    best[row] = min(best.get(row, relation), relation, key=_RELATIONS.index)
+                    reasons[row] = (*reasons.get(row, ()), f"{relation} {thing.sort} {_short(thing.name)}")
+        found = in_turn(self._found(best, names))
+        return {f.row: (1.0 - _RELATIONS.index(f.relation) / len(_RELATIONS), reasons[f.row]) for f in found}
+
+    def near(self, name: str, sort: Sort) -> list[str]:
+        """Return known names like `name`; a class or an option of Python is taken for the flag it becomes."""
+        if sort == "diagnostic":
+            return self.diagnostics.near(name, NEAR_NAMES)
+        known = self.generation.shelf.names(sort)
+        flag = name if sort in {"op", "symbol"} else option_name(name) or name
+        inside = sorted((n for n in known if name in n or flag in n), key=len)
+        return list(dict.fromkeys([*inside, *difflib.get_close_matches(flag, known, NEAR_NAMES, 0.5)]))[:NEAR_NAMES]
+
+    def _rows_of(self, thing: Named) -> list[tuple[int, Relation]]:
+        shelf = self.generation.shelf
+        if thing.sort == "file":
+            return [(row, "defines") for row in shelf.paths_ending(thing.name)]
+        if thing.sort == "diagnostic":
+            texts = self.diagnostics.find(thing.name)
+            if texts:
+                return [found for text in texts for found in shelf.named(text, "diagnostic")]
+            # A verifier that is generated: the operation says what it wants.
+            ops = (found for name in operations_of(thing.name) for found in shelf.named(name, "op"))
+            return [found for found in ops if found[1] in {"defines", "implements"}]
+        return shelf.named(thing.name, thing.sort)  # type: ignore[arg-type]
+
+    def _found(self, best: dict[int, Relation], names: Sequence[Named]) -> list[Found]:
+        kinds, columns = self.generation.manifest.kinds, self.generation.columns["kind"]
+        prose = self.generation.shelf.rows([row for row, relation in best.items() if relation == "documents"])
+        titled = {r.row for r in prose if any(n.name in r.passage.symbol for n in names)}
+        return [
+            Found(row, relation, cast("Kind", kinds[columns[row]]), row in titled) for row, relation in best.items()
+        ]
 
 
 def in_turn(found: Sequence[Found]) -> list[Found]:
     """Return the rows in the order they are shown."""
     taken: Counter[Relation] = Counter()
     placed = []
-    for item in sorted(found, key=lambda f: (_GROUPS.index(f.relation), _kind(f.kind), f.row)):
+    for item in sorted(found, key=lambda f: (_GROUPS.index(f.relation), not f.titled, _kind(f.kind), f.row)):
         turn = taken[item.relation] // _TURN[item.relation]
         taken[item.relation] += 1
         placed.append((turn, item))
@@ -42,3 +117,8 @@ def in_turn(found: Sequence[Found]) -> list[Found]:
 
 def _kind(kind: Kind) -> int:
     return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+
+
+def _short(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= MAX_SHOWN_NAME else f"{line[: MAX_SHOWN_NAME - 1]}…"

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.diagnostics import Templates
 from indexer.embed import Embedder, load_embedder
 from indexer.errors import BadInput, StoreError
-from indexer.records import Kind, Passage, Relation, Sort
+from indexer.records import Passage, Sort
 from indexer.store import Generation, StoreManifest, open_generation
-from retriever.lookup import Found, in_turn
+from retriever.lookup import NEAR_NAMES, Exact, Lookup
 from retriever.query import Named, understand
 from retriever.rank import DEFAULT_WEIGHTS, Asked, Scores, Weights, rank
 from retriever.records import Hit, Query
 
 _ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?$")
-# What a named thing's passages are shown in: what defines it first.
-_RELATIONS: tuple[Relation, ...] = (
-    "defines", "implements", "documents", "option_of", "lowers", "makes", "tests", "uses",
-)  # fmt: skip
-# Row: its value, and why it is there.
-Exact = dict[int, tuple[float, tuple[str, ...]]]
-NEAR_NAMES = 5
-MAX_SHOWN_NAME = 80  # characters: a pasted diagnostic has no end
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +48,9 @@ class Index:
         return self.generation.manifest
 
     @cached_property
-    def diagnostics(self) -> Templates:
-        """Read the messages that the indexed sources can emit."""
-        return Templates(self.generation.shelf.names("diagnostic"))
+    def names(self) -> Lookup:
+        """Return what looks names up."""
+        return Lookup(self.generation)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -99,11 +88,7 @@ class Index:
 
     def near(self, name: str, sort: Sort) -> list[str]:
         """Return known names like `name`."""
-        if sort == "diagnostic":
-            return self.diagnostics.near(name, NEAR_NAMES)
-        known = self.generation.shelf.names(sort)
-        inside = [n for n in known if name in n]
-        return (sorted(inside, key=len) + difflib.get_close_matches(name, known, NEAR_NAMES, 0.5))[:NEAR_NAMES]
+        return self.names.near(name, sort)
 
     def passage(self, id_: str) -> Passage | None:
         """Return the passage of an id: of today's commit, or of an earlier one while its text is still here.
@@ -166,24 +151,7 @@ class Index:
 
     def exact(self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None) -> Exact:
         """Return the rows of named things, with a value from 1 (defines it) down, in the order they are shown."""
-        best: dict[int, Relation] = {}
-        reasons: dict[int, tuple[str, ...]] = {}
-        for thing in named:
-            for row, relation in self._rows_of(thing):
-                if allowed is None or allowed[row]:
-                    best[row] = min(best.get(row, relation), relation, key=_RELATIONS.index)
-                    reasons[row] = (*reasons.get(row, ()), f"{relation} {thing.sort} {_short(thing.name)}")
-        kinds, columns = self.manifest.kinds, self.generation.columns["kind"]
-        found = [Found(row, relation, cast("Kind", kinds[columns[row]])) for row, relation in best.items()]
-        return {f.row: (1.0 - _RELATIONS.index(f.relation) / len(_RELATIONS), reasons[f.row]) for f in in_turn(found)}
-
-    def _rows_of(self, thing: Named) -> list[tuple[int, Relation]]:
-        shelf = self.generation.shelf
-        if thing.sort == "file":
-            return [(row, "defines") for row in shelf.paths_ending(thing.name)]
-        if thing.sort == "diagnostic":
-            return [found for text in self.diagnostics.find(thing.name) for found in shelf.named(text, "diagnostic")]
-        return shelf.named(thing.name, thing.sort)  # type: ignore[arg-type]
+        return self.names.exact(named, allowed)
 
     def _hits(self, scored: dict[int, tuple[float, tuple[str, ...]]], limit: int | None) -> list[Hit]:
         numbers = list(scored)[:limit] if limit is not None else list(scored)
@@ -198,11 +166,6 @@ def _given(query: Query) -> list[Named]:
         *(Named(name, "option") for name in query.options),
         *(Named(text, "diagnostic") for text in query.diagnostics),
     ]
-
-
-def _short(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= MAX_SHOWN_NAME else f"{line[: MAX_SHOWN_NAME - 1]}…"
 
 
 def _reasons(parts: tuple[tuple[str, float], ...], lifted: tuple[float, tuple[str, ...]] | None) -> tuple[str, ...]:

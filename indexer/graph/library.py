@@ -48,22 +48,32 @@ def name_library(sources: Sources, ops: Operations) -> Iterator[Naming]:
     for corpus, rows in by_corpus.items():
         macros = _macros([sources.passages[row].text for row in rows])
         owners = _owners(sources.passages, ops, corpus)
-        for row in rows if macros else ():
-            yield from _of_passage(sources.passages[row], row, macros, owners)
+        functions = {row: _declared(sources.passages[row].text, macros) for row in rows} if macros else {}
+        in_sources = {
+            name for row, names in functions.items() if _is_source(sources.passages[row].path) for name in names
+        }
+        for row, names in functions.items():
+            yield from (Naming(name, "symbol", "defines", row) for name in sorted(names))
+            # A header only declares what a source then makes.
+            own = names if _is_source(sources.passages[row].path) else names - in_sources
+            bases = {base for name in own if (base := _base(name, owners))}
+            yield from (Naming(owners[base], "op", "implements", row) for base in sorted(bases))
 
 
-def _of_passage(p: Passage, row: int, macros: Mapping[str, _Macro], owners: Mapping[str, str]) -> Iterator[Naming]:
-    text = _MACRO.sub("", p.text) if "#" in p.text and "define" in p.text else p.text
-    found: dict[str, None] = {}
+def _is_source(path: str) -> bool:
+    return path.endswith((".cpp", ".cc"))
+
+
+def _declared(text: str, macros: Mapping[str, _Macro]) -> set[str]:
+    """Return the library functions that a passage declares or makes."""
+    text = _MACRO.sub("", text) if "#" in text and "define" in text else text
+    found: set[str] = set()
     for call in _CALL.finditer(text):
         if call["name"] in macros:
-            found |= dict.fromkeys(_expand(macros, call["name"], _split(call["arguments"]), MAX_DEPTH))
+            found.update(_expand(macros, call["name"], _split(call["arguments"]), MAX_DEPTH))
     if PREFIX in text:
-        found |= dict.fromkeys(m["name"] for m in _FUNCTION.finditer(text) if m["name"] and "##" not in m["name"])
-    for name in found:
-        yield Naming(name, "symbol", "defines", row)
-    bases = {base for name in found if (base := _base(name, owners))}
-    yield from (Naming(owners[base], "op", "implements", row) for base in sorted(bases))
+        found.update(m["name"] for m in _FUNCTION.finditer(text) if "##" not in m["name"])
+    return found
 
 
 def _macros(texts: Sequence[str]) -> dict[str, _Macro]:
@@ -74,7 +84,7 @@ def _macros(texts: Sequence[str]) -> dict[str, _Macro]:
             continue
         for macro in _MACRO.finditer(text):
             body = macro["body"].replace("\\\n", "\n")
-            names = tuple(_PASTE.sub("##", m["name"]) for m in _FUNCTION.finditer(body) if m["name"])
+            names = tuple(_PASTE.sub("##", m["name"]) for m in _FUNCTION.finditer(body))
             calls = tuple((m["name"], _split(m["arguments"])) for m in _CALL.finditer(body))
             if names or calls:
                 found[macro["name"]] = _Macro(_split(macro["parameters"]), names, calls)

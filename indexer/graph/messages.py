@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from indexer.diagnostics import HOLE, mask, says_enough
 from indexer.records import Passage
+from indexer.words import split_identifier
 
 # What MLIR, LLVM and these compilers emit with; a cheap test before the expression is tried.
 _CPP_MARKS = (
@@ -29,6 +30,9 @@ _BRACES = re.compile(r"\{[^{}]*\}")
 _PRINTF = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:l|ll|z)?[diuxXscpfg]|\{\d*[^{}]{0,12}\}")
 _ESCAPE = re.compile(r"\\(.)")
 _EXPECTED = re.compile(r"//\s*expected-(?:error|warning|remark|note)[^{\n]*\{\{(?P<text>.*?)\}\}")
+# What the verifiers generated from TableGen say.
+_SAME = re.compile(r"\bAll(?P<what>[A-Z]\w+?)s?Match<\[(?P<names>[^\]\n]*)\]>")
+_PREDICATE = re.compile(r'\bPredOpTrait<\s*"(?P<text>[^"\n]+)"')
 MAX_STATEMENT = 1_200  # characters
 
 
@@ -41,7 +45,18 @@ def messages_of(passage: Passage) -> Iterator[str]:
         found = _python(passage.text)
     elif passage.language == "mlir" and "expected-" in passage.text:
         found = (m["text"] for m in _EXPECTED.finditer(passage.text))
+    elif passage.language == "tablegen":
+        found = _verified(passage.text)
     yield from dict.fromkeys(masked for text in found if says_enough(masked := mask(text)))
+
+
+def _verified(text: str) -> Iterator[str]:
+    if "Match<" in text:
+        for same in _SAME.finditer(text):
+            names = ", ".join(re.findall(r"\w+", same["names"]))
+            yield f"failed to verify that all of {{{names}}} have same {' '.join(split_identifier(same['what']))}"
+    if "PredOpTrait" in text:
+        yield from (f"failed to verify that {m['text']}" for m in _PREDICATE.finditer(text))
 
 
 def _cpp(text: str) -> Iterator[str]:
