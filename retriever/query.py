@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from indexer.records import Sort
 from indexer.shelf import Shelf
 from indexer.words import words_of
+from retriever.glossary import load_glossary
 
 _FLAG = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")
 _OP = re.compile(r"(?<![\w./-])[a-z_]+(?:\.[a-z_0-9]+){1,2}(?![\w/])")
@@ -29,11 +30,22 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A question as the ranking sees it: its words, what it names, and its text for the embedder."""
+    """A question as the ranking sees it: its words, what it names, and its text for the embedder.
+
+    `meant` are the sources' words for what the user says, `translated` the English words of a Chinese question.
+    """
 
     text: str
     words: tuple[str, ...]
     named: tuple[Named, ...]
+    meant: tuple[str, ...] = ()
+    translated: tuple[str, ...] = ()
+    english: str = ""
+
+    @property
+    def for_embedder(self) -> str:
+        """Return the text whose meaning is sought: the embedders read English."""
+        return f"{self.text} {self.english}".strip()
 
     @property
     def only_names(self) -> bool:
@@ -61,4 +73,7 @@ def understand(text: str, shelf: Shelf) -> Understood:
     for name in dict.fromkeys(_IDENTIFIER.findall(text)):
         if len(name) <= MAX_SYMBOL and _SYMBOL.search(name) and shelf.named(name, "symbol"):
             found.setdefault(name, Named(name, "symbol"))
-    return Understood(text, tuple(words_of(text)), tuple(found.values()))
+    told = load_glossary().expand(text)
+    return Understood(
+        text, tuple(words_of(text)), tuple(found.values()), told.meant, told.translated, told.english
+    )  # fmt: skip

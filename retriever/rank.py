@@ -1,17 +1,19 @@
-"""The ranking: three lists of scores, brought to one scale, summed, damped, and grouped by file.
+"""The ranking: lists of scores brought to one scale and summed, passed on along links, damped, and grouped by file.
 
-Weights were chosen on 83 questions and 300 commits of the compilers' own repositories.
+Everything that can be tuned is in `Weights`; bench/retrieval.py measures it on folds that were not tuned on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.records import Relation
 from indexer.store import Generation
+from retriever.kin import ANY, Kin, Preference
 from retriever.query import Understood
 
 Scores = npt.NDArray[np.float32]
@@ -21,68 +23,108 @@ Scores = npt.NDArray[np.float32]
 class Weights:
     """Everything that can be tuned.
 
-    `depth` passages of each list count; the scores of a list are brought to 0..1 over these. A file scores the sum of
-    its best passages by `file_share`; its second and further passages are shown with `repeat` of that.
+    `depth` passages of each list count; the scores of a list are brought to 0..1 over these. The glossary's words count
+    `meant` and translated words `translated` of the user's own. What a passage scores, its links pass on to others by
+    `linked`, from the best `spread` passages. A file scores the sum of its best passages by `file_share`; its second
+    and further passages are shown with `repeat` of that. A file's translation or variant scores at least `kin` of it.
     """
 
     body: float = 1.0
     natural: float = 0.5
-    dense: float = 0.2
+    dense: float = 0.3
     depth: int = 300
+    meant: float = 0.4
+    translated: float = 1.0
+    linked: float = 0.3
+    spread: int = 120
     test: float = 0.5
     damped: float = 0.7
     file_share: tuple[float, ...] = (1.0, 0.3, 0.15)
-    repeat: tuple[float, ...] = (1.0, 0.75, 0.6)
+    repeat: tuple[float, ...] = (1.0, 0.5, 0.35)
     exact: float = 0.5
+    kin: float = 0.95
 
 
 DEFAULT_WEIGHTS = Weights()
+# How much of its score a passage hands on: a definition and its implementation are one answer, a test is not.
+_HANDED: dict[Relation, float] = {
+    "implements": 1.0, "documents": 1.0, "option_of": 1.0, "uses": 0.5, "lowers": 0.3,
+}  # fmt: skip
+# Relatives are looked up for the first files only.
+KIN_FILES = 15
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its vector (None: words only), the mask of rows that may answer (None: all), and rows to lift."""
+    """A question with its vector (None: words only), the mask of rows that may answer (None: all), and rows to lift.
+
+    With `kin`, the relatives of the first files are shown beside them, the one of `wanted` first.
+    """
 
     question: Understood
     vector: Scores | None
     allowed: npt.NDArray[np.bool_] | None
     bonus: Mapping[int, float]
+    kin: Kin | None = None
+    wanted: Preference = ANY
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A row with its final score and what each list gave it (already weighted)."""
+    """A row with its final score, what each list gave it (already weighted), and what it is beside."""
 
     row: int
     score: float
     parts: tuple[tuple[str, float], ...]
+    beside: str = ""
+
+
+@dataclass(slots=True)
+class _File:
+    """A file in the ranking: its score, its rows best first, and what it was put beside."""
+
+    number: int
+    score: float
+    rows: list[tuple[int, float]]
+    beside: str = ""
 
 
 def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DEFAULT_WEIGHTS) -> list[Ranked]:
     """Return the best `limit` rows for a question."""
-    lists = {
-        "body": (weights.body, generation.body.score(asked.question.words)),
-        "natural": (weights.natural, generation.natural.score(asked.question.words)),
-    }
-    if asked.vector is not None:
-        lists["meaning"] = (weights.dense, np.asarray(generation.vectors @ asked.vector, np.float32))
-    count = len(generation.columns)
-    total = np.zeros(count, np.float32)
-    parts: dict[str, Scores] = {}
-    for name, (weight, scores) in lists.items():
-        if asked.allowed is not None:
-            scores = np.where(asked.allowed, scores, 0.0)  # noqa: PLW2901 - the same scores, of the allowed rows
-        parts[name] = weight * _scaled(scores, weights.depth)
-        total += parts[name]
+    parts = _lists(generation, asked, weights)
+    total: Scores = np.sum(list(parts.values()), axis=0, dtype=np.float32)
     for row, value in asked.bonus.items():
         if asked.allowed is None or asked.allowed[row]:
             total[row] += value
+    if weights.linked:
+        parts["linked"] = _handed_on(generation, total, asked.allowed, weights)
+        total += parts["linked"]
     total *= _damping(generation, weights)
-    order = _by_file(total, generation.columns["file"], limit, weights)
+    files = _files(total, generation.columns["file"], weights)
+    if asked.kin is not None and weights.kin:
+        _add_relatives(generation, asked, asked.kin, files, weights)
     return [
-        Ranked(row, score, tuple((name, float(p[row])) for name, p in parts.items() if p[row] > 0))
-        for row, score in order
+        Ranked(row, score, tuple((name, float(p[row])) for name, p in parts.items() if p[row] > 0), beside)
+        for row, score, beside in _in_order(files, limit, weights)
     ]
+
+
+def _lists(generation: Generation, asked: Asked, weights: Weights) -> dict[str, Scores]:
+    question = asked.question
+    told = ((question.words, 1.0), (question.meant, weights.meant), (question.translated, weights.translated))
+    lists = {"body": (weights.body, generation.body), "natural": (weights.natural, generation.natural)}
+    parts: dict[str, Scores] = {}
+    for name, (weight, field) in lists.items():
+        scores = np.sum([share * field.score(words) for words, share in told if words], axis=0, dtype=np.float32)
+        parts[name] = weight * _scaled(_only(np.broadcast_to(scores, field.count), asked.allowed), weights.depth)
+    if asked.vector is not None:
+        near = np.asarray(generation.vectors @ asked.vector, np.float32)
+        parts["meaning"] = weights.dense * _scaled(_only(near, asked.allowed), weights.depth)
+    return parts
+
+
+def _only(scores: Scores, allowed: npt.NDArray[np.bool_] | None) -> Scores:
+    return scores if allowed is None else np.where(allowed, scores, np.float32(0.0))
 
 
 def _scaled(scores: Scores, depth: int) -> Scores:
@@ -99,6 +141,22 @@ def _scaled(scores: Scores, depth: int) -> Scores:
     return out
 
 
+def _handed_on(
+    generation: Generation, total: Scores, allowed: npt.NDArray[np.bool_] | None, weights: Weights
+) -> Scores:
+    """Return what each passage gets from the best one that is linked to it."""
+    out = np.zeros_like(total)
+    count = min(weights.spread, len(total))
+    best = np.argpartition(total, -count)[-count:] if count else np.zeros(0, np.int64)
+    rows = best[total[best] > 0].tolist()
+    for link in generation.shelf.links(rows):
+        share = weights.linked * _HANDED.get(link.relation, 0.0)
+        for giver, taker in ((link.source, link.target), (link.target, link.source)):
+            if share and (allowed is None or allowed[taker]):
+                out[taker] = max(out[taker], share * total[giver])
+    return out
+
+
 def _damping(generation: Generation, weights: Weights) -> Scores:
     kinds = generation.manifest.kinds
     factor = np.ones(len(generation.columns), np.float32)
@@ -108,18 +166,60 @@ def _damping(generation: Generation, weights: Weights) -> Scores:
     return factor
 
 
-def _by_file(total: Scores, files: npt.NDArray[np.int32], limit: int, weights: Weights) -> list[tuple[int, float]]:
-    """Order passages by their file's score, further ones of a file behind; at most as many a file as `repeat` has."""
+def _files(total: Scores, numbers: npt.NDArray[np.int32], weights: Weights) -> dict[int, _File]:
+    """Group the rows by file, best first in both."""
     rows = np.flatnonzero(total > 0)
     rows = rows[np.argsort(-total[rows], kind="stable")]
-    groups: dict[int, list[tuple[int, float]]] = {}
-    for row, file, score in zip(rows.tolist(), files[rows].tolist(), total[rows].tolist(), strict=True):
-        groups.setdefault(file, []).append((row, score))
-    scored = []
-    for group in groups.values():
-        whole = sum(share * score for share, (_, score) in zip(weights.file_share, group, strict=False))
-        best = group[0][1]
-        for place, (row, score) in enumerate(group[: len(weights.repeat)]):
-            scored.append((row, whole * weights.repeat[place] * (score / best if place else 1.0)))
-    scored.sort(key=lambda pair: -pair[1])
-    return scored[:limit]
+    files: dict[int, _File] = {}
+    for row, number, score in zip(rows.tolist(), numbers[rows].tolist(), total[rows].tolist(), strict=True):
+        files.setdefault(number, _File(number, 0.0, [])).rows.append((row, score))
+    for file in files.values():
+        file.score = sum(share * score for share, (_, score) in zip(weights.file_share, file.rows, strict=False))
+    return files
+
+
+def _add_relatives(
+    generation: Generation, asked: Asked, kin: Kin, files: dict[int, _File], weights: Weights
+) -> None:  # fmt: skip
+    """Put the relatives of the first files beside them: the one that is asked for first, the other close behind."""
+    for file in sorted(files.values(), key=lambda f: -f.score)[:KIN_FILES]:
+        leader = file.rows[0][0]
+        place = _place(generation, leader)
+        for relative in kin.of(place, asked.wanted):
+            other = _file_at(generation, relative.place, files, leader)
+            if asked.allowed is None or asked.allowed[other.rows[0][0]]:
+                first = relative.preferred or (other.score > file.score and not asked.wanted.of(relative.tie, place))
+                ahead, behind, path = (other, file, relative.place[1]) if first else (file, other, place[1])
+                ahead.score = max(file.score, other.score)
+                behind.score, behind.beside = weights.kin * ahead.score, f"{relative.tie} of {path}"
+
+
+def _place(generation: Generation, row: int) -> tuple[str, str]:
+    passage = generation.shelf.rows([row])[0].passage
+    return passage.corpus, passage.path
+
+
+def _file_at(generation: Generation, place: tuple[str, str], files: dict[int, _File], leader: int) -> _File:
+    """Return a file of the ranking, or bring it in with the passage that stands where the leader does in its own."""
+    numbers = generation.columns["file"]
+    number = int(numbers[generation.shelf.by_place(*place, 1, 1)[0].row])
+    if number not in files:
+        own, rows = np.flatnonzero(numbers == numbers[leader]), np.flatnonzero(numbers == number)
+        share = int(np.searchsorted(own, leader)) / max(len(own) - 1, 1)
+        files[number] = _File(number, 0.0, [(int(rows[round(share * (len(rows) - 1))]), 0.0)])
+    return files[number]
+
+
+def _in_order(files: Mapping[int, _File], limit: int, weights: Weights) -> list[tuple[int, float, str]]:
+    """Order passages by their file's score, further ones of a file behind; at most as many a file as `repeat` has."""
+    placed = [entry for file in files.values() if file.score > 0 for entry in _shown(file, weights.repeat)]
+    placed.sort(key=lambda entry: -entry[1])
+    return placed[:limit]
+
+
+def _shown(file: _File, repeat: Sequence[float]) -> list[tuple[int, float, str]]:
+    best = file.rows[0][1]
+    return [
+        (row, file.score * share * (score / best if place and best else 1.0), "" if place else file.beside)
+        for place, (share, (row, score)) in enumerate(zip(repeat, file.rows, strict=False))
+    ]

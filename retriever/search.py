@@ -15,9 +15,10 @@ from indexer.embed import Embedder, load_embedder
 from indexer.errors import BadInput, StoreError
 from indexer.records import Passage, Sort
 from indexer.store import Generation, StoreManifest, open_generation
+from retriever.kin import Kin, preference
 from retriever.lookup import NEAR_NAMES, Exact, Lookup
 from retriever.query import Named, understand
-from retriever.rank import DEFAULT_WEIGHTS, Asked, Scores, Weights, rank
+from retriever.rank import DEFAULT_WEIGHTS, Asked, Ranked, Scores, Weights, rank
 from retriever.records import Hit, Query
 
 _ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?$")
@@ -53,6 +54,12 @@ class Index:
         return Lookup(self.generation)
 
     @cached_property
+    def kin(self) -> Kin:
+        """Read which files are one thing twice."""
+        return Kin(self.generation.shelf, [mark.name for mark in self.manifest.corpora])
+
+
+    @cached_property
     def embedder(self) -> Embedder:
         """Load the model that made the vectors; raises `StoreError` when this installation has another one."""
         made = self.manifest
@@ -74,9 +81,10 @@ class Index:
             return self._hits(exact, limit) if not query.text.strip() or exact else []
         lifted = self.exact([n for n in question.named if n not in given], allowed)
         bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
-        vector = self._vector(query.text)
-        found = rank(self.generation, Asked(question, vector, allowed, bonus), limit + len(exact), weights)
-        reasons = {r.row: _reasons(r.parts, lifted.get(r.row)) for r in found}
+        vector = self._vector(question.for_embedder)
+        asked = Asked(question, vector, allowed, bonus, self.kin, preference(query.text, query.target))
+        found = rank(self.generation, asked, limit + len(exact), weights)
+        reasons = {r.row: _reasons(r, lifted.get(r.row)) for r in found}
         ranked = {r.row: (r.score, reasons[r.row]) for r in found if r.row not in exact}
         first = self._hits(exact, limit)
         return [*first, *self._hits(ranked, limit - len(first))]
@@ -168,9 +176,10 @@ def _given(query: Query) -> list[Named]:
     ]
 
 
-def _reasons(parts: tuple[tuple[str, float], ...], lifted: tuple[float, tuple[str, ...]] | None) -> tuple[str, ...]:
-    shown = tuple(f"{name} {value:.2f}" for name, value in parts)
-    return (*(lifted[1] if lifted else ()), *shown)
+def _reasons(ranked: Ranked, lifted: tuple[float, tuple[str, ...]] | None) -> tuple[str, ...]:
+    beside = (ranked.beside,) if ranked.beside else ()
+    shown = tuple(f"{name} {value:.2f}" for name, value in ranked.parts)
+    return (*(lifted[1] if lifted else ()), *beside, *shown)
 
 
 def _holds(passage: Passage, first: int, last: int) -> bool:
