@@ -23,7 +23,7 @@ class CorpusStatus:
     """A corpus of the index; `matches_toolchain` is None where there is nothing to compare it with.
 
     `expected` is the commit that the installed compilers were built from, as far as it is known. `mend` is the
-    `--corpus` argument that makes the two equal, and `before` a command to run first (both empty: nothing to do).
+    `--corpus` argument that makes the two equal, and `before` a command to run first (both empty: nothing can be done).
     """
 
     mark: CorpusMark
@@ -78,16 +78,16 @@ def _mend(mark: CorpusMark, wanted: Expected) -> tuple[str, str]:
     """Return the argument that names the wanted commit, and the command that brings it to the user's repository."""
     spec, commit = parse_spec(mark.source), wanted.commit
     if is_url(spec.place):
-        return (f"{mark.name}={shlex.quote(spec.place)}@{commit}", "") if wanted.is_whole else _anywhere(mark, commit)
+        return (f"{mark.name}={shlex.quote(spec.place)}@{commit}", "") if wanted.is_whole else _anywhere(mark, wanted)
     if spec.place and Path(spec.place).is_dir() and is_repository(Path(spec.place)):
-        place = shlex.quote(spec.place)
-        before = "" if _has(Path(spec.place), commit) else f"git -C {place} fetch --all --tags"
-        return f"{mark.name}={place}@{commit[:12]}", before
-    return (mark.name, "") if wanted.is_whole and read_manifest(mark.name).repositories else _anywhere(mark, commit)
+        place, has_it = shlex.quote(spec.place), _has(Path(spec.place), commit)
+        before = "" if has_it else f"git -C {place} fetch --all --tags"
+        return (f"{mark.name}={place}@{commit[:12]}", before) if has_it or wanted.is_public else ("", "")
+    return (mark.name, "") if wanted.is_whole and read_manifest(mark.name).repositories else _anywhere(mark, wanted)
 
 
-def _anywhere(mark: CorpusMark, commit: str) -> tuple[str, str]:
-    return f"{mark.name}=PATH@{commit}", ""
+def _anywhere(mark: CorpusMark, wanted: Expected) -> tuple[str, str]:
+    return (f"{mark.name}=PATH@{wanted.commit}" if wanted.is_public else "", "")
 
 
 def _has(repository: Path, commit: str) -> bool:

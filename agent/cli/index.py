@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.cli.options import Session
 from agent.cli.output import Output
+from agent.cli.progress import StageProgress, tell_waiting
 from indexer.messages import Message, message
 
 if TYPE_CHECKING:
@@ -17,45 +16,54 @@ if TYPE_CHECKING:
 
     from rich.console import Console
     from rich.table import Table
-    from typing_extensions import Self
 
-    from agent.knowledge_documents import BuildDoc, CorpusDoc
+    from agent.knowledge_documents import BuildDoc, BuiltCorpusDoc, CorpusDoc
+    from indexer.build import Manner
 
 Corpus = Annotated[
     list[str] | None, typer.Option("--corpus", metavar="NAME[=PATH|URL[@REV]]", help="knowledge.corpus_help")
 ]
 
+Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="progress.wait_help")]
+Keep = Annotated[int, typer.Option("--keep", metavar="N", min=1, help="progress.keep_help")]
+
 SHOWN_FAILURES = 5
-# Often enough to be alive, seldom enough to cost nothing.
-TELL_SECONDS = 0.25
 
 
 def build(
     session: Session,
     corpus: Corpus = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="knowledge.fresh_help")] = False,  # noqa: FBT002 - a flag
+    wait: Wait = 10.0,
+    keep: Keep = 2,
 ) -> int:
     """Index corpora; those already in the index stay."""
     from agent import knowledge  # noqa: PLC0415 - numpy and the grammars are not for --help
     from agent.sources import parse_spec  # noqa: PLC0415 - as above
-    from indexer.build import Manner  # noqa: PLC0415 - as above
 
     specs = [parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
     store = knowledge.store_folder(session.settings.store)
-    with _Progress(session.output) as progress:
-        manner = Manner(fresh=fresh)
+    manner = _manner(session.output, wait, keep, fresh=fresh)
+    with StageProgress(session.output) as progress:
         report = knowledge.build(store, specs, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
 
 
-def update(session: Session) -> int:
+def update(session: Session, wait: Wait = 10.0, keep: Keep = 2) -> int:
     """Read all corpora of the index again from where they came."""
     from agent import knowledge  # noqa: PLC0415 - as above
 
     store = knowledge.store_folder(session.settings.store)
-    with _Progress(session.output) as progress:
-        report = knowledge.update(store, session.settings.embedder, progress, tell=session.output.progress)
+    manner = _manner(session.output, wait, keep)
+    with StageProgress(session.output) as progress:
+        report = knowledge.update(store, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
+
+
+def _manner(output: Output, wait: float, keep: int, *, fresh: bool = False) -> Manner:
+    from indexer.build import Manner  # noqa: PLC0415 - as above
+
+    return Manner(fresh, wait, keep, lambda holder: tell_waiting(output, holder.pid, holder.since))
 
 
 def status(
@@ -107,8 +115,8 @@ def _standing(corpus: CorpusDoc) -> Message:
         return message("knowledge.matches")
     if corpus.expected_commit is None:
         return message("knowledge.nothing_to_compare")
-    known = corpus.matches_toolchain is not None
-    return message("knowledge.differs" if known else "knowledge.no_commit", expected=corpus.expected_commit[:12])
+    key = "no_commit" if corpus.matches_toolchain is None else "differs" if corpus.fix else "differs_for_good"
+    return message(f"knowledge.{key}", expected=corpus.expected_commit[:12])
 
 
 def _report(session: Session, report: object) -> int:
@@ -134,12 +142,27 @@ def _lines(output: Output, doc: BuildDoc) -> list[str]:
             "changed": c.changed,
         }
         lines.append(output.text(message("knowledge.built", **values)))
+        lines.append("  " + output.text(_tally(c)))
         if c.failures:
             lines.append("  " + output.text(message("knowledge.failures", count=len(c.failures))))
             lines += [f"    {f.path} ({f.reason})" for f in c.failures[:SHOWN_FAILURES]]
-    total = sum(doc.seconds.values())
+    if doc.unchanged:
+        lines.append(output.text(message("progress.unchanged")))
+    if doc.resumed:
+        lines.append(output.text(message("progress.resumed", count=doc.resumed)))
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in doc.seconds.items())
+    lines.append(output.text(message("progress.seconds", stages=stages)))
+    total = doc.total_seconds
     lines.append(output.text(message("knowledge.took", seconds=f"{total:.1f}", peak=doc.peak_mib, store=doc.store)))
     return lines
+
+
+def _tally(corpus: BuiltCorpusDoc) -> Message:
+    kinds, languages = (
+        ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+        for counts in (corpus.kinds, corpus.languages)
+    )
+    return message("progress.tally", name=corpus.name, kinds=kinds, languages=languages)
 
 
 def _table(output: Output, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
@@ -150,30 +173,3 @@ def _table(output: Output, heads: tuple[str, ...], rows: Sequence[tuple[str, ...
     for row in rows:
         table.add_row(*row)
     return table
-
-
-class _Progress:
-    """Shows the stage on stderr: one line that moves on a terminal, one line a stage elsewhere."""
-
-    def __init__(self, output: Output) -> None:
-        self.output = output
-        self.moving = sys.stderr.isatty()
-        self.stage = ""
-        self.told = 0.0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self.moving and self.stage:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        note = message("knowledge.stage", stage=message(f"knowledge.stage_{stage}"))
-        if self.moving and (stage != self.stage or time.monotonic() - self.told > TELL_SECONDS):
-            count = f" {done}/{total}" if total else ""
-            print(f"\r\033[K{self.output.text(note)}{count}", end="", file=sys.stderr, flush=True)
-            self.told = time.monotonic()
-        elif not self.moving and stage != self.stage:
-            self.output.progress(note)
-        self.stage = stage

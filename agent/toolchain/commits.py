@@ -21,10 +21,14 @@ TOOLS: Mapping[str, str] = {"ascendnpu-ir": "bishengir-opt", "ascendnpu-ir-a5": 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The commit that a corpus should have, as far as it is known: all of its digits, or those that a compiler says."""
+    """The commit that a corpus should have: all of its digits, or those that a compiler says.
+
+    `is_public` is False where the commit of a released compiler is known not to be in the public repository.
+    """
 
     commit: str
     is_whole: bool
+    is_public: bool = True
 
     def fits(self, commit: str) -> bool:
         """Tell whether `commit` is this one."""
@@ -79,4 +83,5 @@ def expected_commits(install: AscendInstall) -> dict[str, Expected]:
 def _whole(said: str, known: Mapping[str, str]) -> Expected:
     """Complete the digits that a compiler says by those of the releases."""
     whole = next((commit for commit in known.values() if commit.startswith(said)), said)
-    return Expected(whole, is_whole=len(whole) == 40)
+    is_whole = len(whole) == 40
+    return Expected(whole, is_whole=is_whole, is_public=is_whole or said not in known.values())

@@ -167,11 +167,14 @@ def check_index(surroundings: Surroundings) -> Check:
         fix = BUILD_INDEX if error.note.key == "index.no_index" else f"{BUILD_INDEX} --fresh"
         return _lacking("index", error.note, fix, StoreError.exit_code)
     stale = [corpus for corpus in corpora if corpus.matches_toolchain is False]
+    command = mending_command(stale)
+    shown = ", ".join(f"{c.mark.name} {c.mark.commit[:12]} != {c.expected[:12]}" for c in stale)
+    if command:
+        return _lacking("index", message("doctor.index_stale", corpora=shown), command)
+    held = ", ".join(f"{c.mark.name} ({c.mark.passages})" for c in corpora if c not in stale)
     if stale:
-        shown = ", ".join(f"{c.mark.name} {c.mark.commit[:12]} != {c.expected[:12]}" for c in stale)
-        return _lacking("index", message("doctor.index_stale", corpora=shown), mending_command(stale))
-    shown = ", ".join(f"{corpus.mark.name} ({corpus.mark.passages})" for corpus in corpora)
-    return _fine("index", message("doctor.index", corpora=shown))
+        return _fine("index", message("doctor.index_not_public", corpora=held, others=shown))
+    return _fine("index", message("doctor.index", corpora=held))
 
 
 def check_disk(surroundings: Surroundings) -> Check:
