@@ -15,7 +15,7 @@ from indexer.records import Corpus, Kind, Passage
 from indexer.words import spoken
 
 # Raised whenever the same file would give other passages: unchanged files are then chunked anew.
-CHUNKER_VERSION = 4
+CHUNKER_VERSION = 5
 TARGET_LINES = 60
 MAX_LINES = 80
 # What must not be torn (a table, a fenced block, one long statement) may be this long.
@@ -23,6 +23,8 @@ HARD_LINES = 160
 # Longer ones are tables and generated text; the embedders read 128 to 512 tokens.
 MAX_NATURAL = 4000
 MAX_CONTEXT = 60
+# Languages whose context is not split into words.
+_SAID = frozenset({"mlir", "markdown", "rst"})
 
 LANGUAGES: dict[str, Grammar] = {
     ".cpp": cpp.GRAMMAR, ".cc": cpp.GRAMMAR, ".c": cpp.GRAMMAR, ".h": cpp.GRAMMAR, ".hpp": cpp.GRAMMAR,
@@ -88,8 +90,8 @@ def _join(a: Unit, b: Unit) -> Unit:
     symbols = [s for s in (*a.symbol.split(", "), *b.symbol.split(", ")) if s]
     return dataclasses.replace(
         named, start=a.start, end=b.end, symbol=", ".join(dict.fromkeys(symbols)),
-        context=_joined(a.context, b.context),
-        signature=_joined(a.signature, b.signature), cuts=(*a.cuts, b.start, *b.cuts),
+        context=_joined(a.context, b.context), signature=_joined(a.signature, b.signature),
+        inherited=_joined(a.inherited, b.inherited), cuts=(*a.cuts, b.start, *b.cuts),
         inner_cuts=(*a.inner_cuts, *b.inner_cuts), alone=a.alone or b.alone,
     )  # fmt: skip
 
@@ -142,10 +144,11 @@ class _Maker:
     def _natural(self, unit: Unit) -> str:
         """Give the names of file and symbol as words, then comments, descriptions and messages; never raw code."""
         names = spoken([self._topic(), *re.split(r"::|[\s,.]+", unit.symbol)])
-        # The passes of a RUN line are kept as names, so that a pass finds its tests.
-        context = unit.context if self.grammar.language == "mlir" else spoken(unit.context.split()[:MAX_CONTEXT])
+        # Headings are language already, and the passes of a RUN line are kept as names, so that a pass finds its tests.
+        said = self.grammar.language in _SAID
+        context = unit.context if said else spoken(unit.context.split()[:MAX_CONTEXT])
         names = f"{names}. {context}" if context else names
-        prose = " ".join(p for p in self.prose[unit.start - 1 : unit.end] if p)
+        prose = " ".join(p for p in (*self.prose[unit.start - 1 : unit.end], unit.inherited) if p)
         return f"{names}. {prose}".lstrip(". ")[:MAX_NATURAL]
 
     def _topic(self) -> str:

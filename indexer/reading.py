@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from indexer.chunk import CHUNKER_VERSION, chunk_file
 from indexer.corpus import MAX_FILE_BYTES, Entry, Manifest, TextTree, Tree
 from indexer.errors import BadInput
+from indexer.grammar.tablegen import described, grammar_with
+from indexer.grammar.tablegen_bases import NO_BASES, Bases, gather_bases
 from indexer.records import Passage
 from indexer.shelf import FileMark, FormerPlace, Row, Shelf
 
 # Stage, done, total; called often, perhaps on several threads.
 Progress = Callable[[str, int, int], None]
 
+# Why a file has no passages.
+UNREAD = frozenset({"binary", "too_large"})
+_TABLEGEN = ".td"
 # Shorter texts stand in many places by chance, and are not followed to another file.
 MIN_MOVED = 80
 
@@ -42,6 +47,7 @@ class Reading:
 
     job: Job
     number: int
+    bases: Bases = NO_BASES
     files: list[FileMark] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
@@ -59,8 +65,8 @@ def read_corpus(job: Job, shelf: Shelf | None, progress: Progress) -> Reading:
     corpus = job.tree.corpus
     entries = taken_entries(job)
     old = shelf.files(corpus.name) if shelf is not None else {}
-    reading = Reading(job, _number(shelf, corpus.name, corpus.commit))
-    changed = [e for e in entries if not _is_same(old.get(e.path), e, job.stamp)]
+    reading = Reading(job, _number(shelf, corpus.name, corpus.commit), bases=read_bases(job, entries))
+    changed = [e for e in entries if not _is_same(old.get(e.path), e, stamp_of(job, e.path, reading.bases))]
     reading.gone = sorted(old.keys() - {e.path for e in entries})
     before = shelf.of_files(corpus.name, [*(e.path for e in changed if e.path in old), *reading.gone]) if shelf else []
     after = [p for passages in _cut_all(job, changed, reading, progress) for p in passages]
@@ -77,20 +83,34 @@ def taken_entries(job: Job) -> list[Entry]:
     return entries
 
 
-def cut(job: Job, entry: Entry, content: bytes, number: int = 0) -> tuple[FileMark, tuple[Passage, ...]]:
-    """Cut one file into passages, and tell what became of it."""
+def cut(
+    job: Job, entry: Entry, content: bytes, number: int = 0, bases: Bases = NO_BASES
+) -> tuple[FileMark, tuple[Passage, ...]]:
+    """Cut one file into passages, and tell what became of it; definitions of TableGen inherit from `bases`."""
     corpus, grammar = job.tree.corpus, job.manifest.grammar(entry.path)
-    text = _decoded(content)
+    text, stamp = _decoded(content), stamp_of(job, entry.path, bases)
     if grammar is None or text is None:
-        return FileMark(corpus.name, entry.path, entry.digest, job.stamp, "binary", number), ()
+        failure = "too_large" if len(content) > MAX_FILE_BYTES else "binary"
+        return FileMark(corpus.name, entry.path, entry.digest, stamp, failure, number), ()
+    grammar = grammar_with(bases) if grammar.language == "tablegen" else grammar
     chunked = chunk_file(corpus, entry.path, text, grammar, job.manifest.kind(entry.path))
-    failure = "" if chunked.parsed else "windows"
-    return FileMark(corpus.name, entry.path, entry.digest, job.stamp, failure, number), chunked.passages
+    return FileMark(corpus.name, entry.path, entry.digest, stamp, chunked.fallback, number), chunked.passages
+
+
+def read_bases(job: Job, entries: Sequence[Entry]) -> Bases:
+    """Read the classes that the corpus's TableGen files derive from, across files."""
+    files = [e for e in entries if e.path.endswith(_TABLEGEN)]
+    return gather_bases((text for _, content in job.tree.read(files) if (text := _decoded(content))), described)
+
+
+def stamp_of(job: Job, path: str, bases: Bases) -> str:
+    """Return what decides a file's passages besides its content: of TableGen, the classes of other files too."""
+    return f"{job.stamp}.{bases.digest}" if path.endswith(_TABLEGEN) else job.stamp
 
 
 def _cut_all(job: Job, entries: Sequence[Entry], reading: Reading, progress: Progress) -> Iterator[tuple[Passage, ...]]:
     for number, (entry, content) in enumerate(job.tree.read(entries), 1):
-        mark, passages = cut(job, entry, content, reading.number)
+        mark, passages = cut(job, entry, content, reading.number, reading.bases)
         reading.files.append(mark)
         yield passages
         progress("read", number, len(entries))

@@ -21,7 +21,8 @@ class Unit:
     whole) gives lines to others, besides options, which always stand for themselves.
     `cuts` are lines at which a part may begin when the unit is too long (statement borders), `inner_cuts` those of
     deeper statements, taken where no outer one is near. `context` is what every part lacks: the headings above, the
-    passes of a RUN line; `signature` what each part but the first lacks. A unit that is `alone` is never merged with a
+    passes of a RUN line; `signature` what each part but the first lacks, `inherited`
+    what definitions elsewhere say of this one. A unit that is `alone` is never merged with a
     neighbour; others of the same `scope` are, when both are short.
     """
 
@@ -34,6 +35,7 @@ class Unit:
     signature: str = ""
     cuts: tuple[int, ...] = ()
     inner_cuts: tuple[int, ...] = ()
+    inherited: str = ""
     alone: bool = False
     open: bool = False
 

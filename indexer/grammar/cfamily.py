@@ -20,10 +20,10 @@ _RIGHTS = re.compile(
 MAX_RIGHTS_LINES = 40
 _NOISE = re.compile(
     r"clang-format o|nolint|^(?:end )?(?:anonymous )?namespace\b\s*[\w:]*$|^end (?:of )?(?:anonymous )?namespace"
-    r"|^\w+_(?:H|HPP|TD)_*$|^\w+=$|^[\W_\d]*$",
+    r"|^\w+_(?:H|HPP|TD)_*$|^[\w<> :]+=$|^[\W_\d]*$",
     re.IGNORECASE,
 )
-_RULER = re.compile(r"[-=*/#_~+<>]{3,}|-\*-[^*]*-\*-|^[/!<\s*]+|[\s*]+$")
+_RULER = re.compile(r"-*\*-[^*]*-\*-|[-=*/#_~+<>]{3,}|^[/!<\s*]+|[\s*]+$")
 # Marks of documentation tools, and who shall do a thing.
 _MARK = re.compile(r"[@\\](?:brief|param|tparam|return|returns|note|details|see|p|c|ref)\b(?:\[\w+\])?")
 _OWNER = re.compile(r"\b(?P<mark>TODO|FIXME|XXX|HACK|NOTE)\s*\([^()]*\)")
@@ -32,23 +32,23 @@ _CODE = re.compile(
     r"[=()<>\]].*;$|^return\b.*;$|[{}]$|^[{}]|^%[\w#:]+(?:, *%[\w#:]+)* *=|%\w+.*%\w+|^(?:func\.func|module|scf\.\w+)\b"
     r"|^\w+(?:::\w+)*\([^()]*\);?$"
 )
-_MESSAGE = re.compile(r"[A-Za-z]{2,}[^\w\n]*\s[^\w\n]*[A-Za-z]{2,}")
+_MESSAGE = re.compile(r"[A-Za-z]{2,}[^\w\n]*\s[^\w\n]*[A-Za-z]|[\u4e00-\u9fff]{2}")
 _FORMAT = re.compile(r"\\[nt\"]|[{}]|%[a-z]")
 
 
 def prose_of(text: str) -> ProseLines:
     """Collect comments and messages of `text`; the caller may add to them."""
     prose = ProseLines(text)
-    rights = rights_end(text)
+    rights = rights_of(text)
     line, at = 1, 0
     for found in _PIECE.finditer(text):
         line += text.count("\n", at, found.start())
         at = found.start()
         if (string := found["string"]) is not None:
             if is_message(string):
-                prose.add(line, _FORMAT.sub(" ", string))
+                prose.add(line, " ".join(_FORMAT.sub(" ", string).split()))
         elif (comment := found["line"] if found["line"] is not None else found["block"]) is not None:
-            prose.add(line, clean_comment(comment, skip=max(0, rights - line + 1)))
+            prose.add(line, clean_comment(comment, line, rights))
     return prose
 
 
@@ -57,19 +57,20 @@ def is_message(string: str) -> bool:
     return _MESSAGE.search(string) is not None and not _CODE.search(string.strip()) and "attr-dict" not in string
 
 
-def rights_end(text: str) -> int:
-    """Return the last line (1-based) of the header that states rights, 0 where there is none."""
+def rights_of(text: str) -> range:
+    """Return the lines (1-based) of the header that states rights."""
     head = text.split("\n", MAX_RIGHTS_LINES)[:MAX_RIGHTS_LINES]
-    return max((number for number, line in enumerate(head, 1) if _RIGHTS.search(line)), default=0)
+    found = [number for number, line in enumerate(head, 1) if _RIGHTS.search(line)]
+    return range(found[0], found[-1] + 1) if found else range(0)
 
 
-def clean_comment(comment: str, skip: int = 0) -> str:
-    """Strip the comment's marks and rulers and leave out code, keeping its lines; the first `skip` become empty."""
-    lines = comment.split("\n")
-    return "\n".join("" if number < skip else clean_line(line) for number, line in enumerate(lines))
+def clean_comment(comment: str, first: int, rights: range) -> str:
+    """Strip the comment's marks and rulers and leave out code and rights, keeping its lines; `first` is its line."""
+    lines = enumerate(comment.split("\n"), first)
+    return "\n".join("" if number in rights else clean_line(line) for number, line in lines)
 
 
 def clean_line(line: str) -> str:
     """Return what a line of a comment says, "" where that is nothing or code."""
-    words = _OWNER.sub(r"\g<mark>", _MARK.sub(" ", _RULER.sub(" ", line))).strip()
+    words = " ".join(_OWNER.sub(r"\g<mark>", _MARK.sub(" ", _RULER.sub(" ", line))).split())
     return "" if _NOISE.search(words) or _CODE.search(words) else words

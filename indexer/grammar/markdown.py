@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from indexer.grammar.base import Grammar, Outline, Unit, split_lines
+from indexer.grammar.cfamily import clean_line
 
 _ATX = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*$")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})\s*$")
@@ -20,6 +21,7 @@ _DIRECTIVE = re.compile(r"^\s*(?:\.\. [\w-]+::|\.\. _|:[\w-]+:)")
 # A line of a note that is only a citation: a place to open, not language.
 _CITATION = re.compile(r"\s*`[\w-]+@[0-9a-f]{12}:\S+`\s*$")
 _MARKS = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[`*|]{1,3}|<[^>]{1,80}>")
+_CODE_COMMENT = re.compile(r"^\s*(?:#|//)\s+(.+)")
 _RULER = re.compile(r"^[\s|:=+~_-]*$")
 
 _Heading = tuple[int, int, str]
@@ -31,7 +33,7 @@ def outline(path: str, text: str) -> Outline:
     rst = path.endswith(".rst")
     code = _literals(lines) if rst else _fences(lines)
     headings = list(_rst(lines) if rst else _markdown(lines, code))
-    prose = tuple("" if inside else _plain(line, rst=rst) for line, inside in zip(lines, code, strict=True))
+    prose = tuple(_comment(line) if inside else _plain(line, rst=rst) for line, inside in zip(lines, code, strict=True))
     return Outline(tuple(_units(headings, lines, code)), prose)
 
 
@@ -137,6 +139,12 @@ def _whole(lines: list[str], code: list[bool]) -> list[bool]:
         marks.append(inside_code or row or depth > 0)
         depth = max(0, depth + sum(-1 if m[1] else 1 for m in _TABLE_TAG.finditer(line)))
     return marks
+
+
+def _comment(line: str) -> str:
+    """Return the comment of a line of code: what is done there is said in words."""
+    found = _CODE_COMMENT.match(line)
+    return clean_line(found[1]) if found else ""
 
 
 def _plain(line: str, *, rst: bool = False) -> str:

@@ -12,7 +12,7 @@ from indexer.grammar.cfamily import clean_line
 # A case longer than this is cut at its functions.
 MAX_CASE_LINES = 80
 # As many functions of one case name it.
-MAX_NAMES = 8
+MAX_NAMES = 12
 
 _SEPARATOR = re.compile(r"^//\s*-{4,}")
 _FUNCTION = re.compile(r"^\s{0,4}(?:func\.func|llvm\.func|tt\.func|module)\b[^@\n]*@\"?(?P<name>[\w$.-]+)")
@@ -77,13 +77,12 @@ def _flags(lines: list[str]) -> str:
 
 
 def _prose(text: str, lines: list[str]) -> tuple[str, ...]:
+    """Collect comments, and the labels that checks look for where no function of the file is called so."""
     prose = ProseLines(text)
-    named: set[str] = set()
+    functions = {m["name"] for line in lines if (m := _FUNCTION.match(line))}
     for number, line in enumerate(lines, 1):
-        if (found := _FUNCTION.match(line) or _LABEL.match(line)) is not None:
-            if found["name"] not in named:
-                prose.add(number, found["name"].replace("_", " "))
-            named.add(found["name"])
+        if (label := _LABEL.match(line)) and label["name"] not in functions:
+            prose.add(number, label["name"].replace("_", " "))
         elif not _CHECK.match(line) and not _SEPARATOR.match(line) and (comment := _COMMENT.search(line)):
             prose.add(number, clean_line(comment["text"]))
     return prose.freeze()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from indexer.grammar.base import Grammar, Outline, ProseLines, Unit, split_lines
-from indexer.grammar.cfamily import clean_comment, rights_end
+from indexer.grammar.cfamily import clean_line, rights_of
 
 _ENTRY = re.compile(r"^(?P<sort>pass|option|dialects) (?P<name>\S+)")
 _BUILD_FILE = re.compile(r"(^|/)CMakeLists\.txt$")
@@ -28,10 +28,10 @@ def outline_text(path: str, text: str) -> Outline:
     cuts = tuple(n for n in range(2, len(lines) + 1) if not lines[n - 2].strip())
     if not _BUILD_FILE.search(path):
         return Outline((Unit(1, len(lines), "doc", cuts=cuts),), tuple(lines))
-    prose, rights = ProseLines(text), rights_end(text)
+    prose, rights = ProseLines(text), rights_of(text)
     for number, line in enumerate(lines, 1):
-        if number > rights and line.lstrip().startswith("#"):
-            prose.add(number, clean_comment(line.lstrip("# \t")))
+        if number not in rights and line.lstrip().startswith("#"):
+            prose.add(number, clean_line(line.lstrip("# \t")))
     return Outline((Unit(1, len(lines), "code", cuts=cuts),), prose.freeze())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from indexer.grammar.base import Grammar, Outline, ProseLines, Unit
-from indexer.grammar.cfamily import clean_comment, clean_line, is_message, rights_end
+from indexer.grammar.cfamily import clean_comment, clean_line, is_message, rights_of
 from indexer.grammar.trees import first_lines, is_noise, length_of, lines_of, parser_of, text_of
 
 if TYPE_CHECKING:
@@ -76,16 +76,16 @@ def _inner_rows(body: Node) -> Iterator[int]:
 def _prose(text: str) -> ProseLines:
     """Collect comments, docstrings and messages; other long strings are data or code."""
     prose = ProseLines(text)
-    rights = rights_end(text)
+    rights = rights_of(text)
     line, at = 1, 0
     for found in _PIECE.finditer(text):
         line += text.count("\n", at, found.start())
         at = found.start()
         if (block := found["block"]) is not None:
-            if found["head"] is not None and line > rights:
+            if found["head"] is not None and line not in rights:
                 prose.add(line, "\n".join("" if _PROMPT.match(row) else clean_line(row) for row in block.split("\n")))
         elif found["line"] is not None:
-            prose.add(line, clean_comment(found["line"], skip=max(0, rights - line + 1)))
+            prose.add(line, clean_comment(found["line"], line, rights))
         elif is_message(found["string"]):
             prose.add(line, found["string"])
     return prose

@@ -60,7 +60,8 @@ class _Cover:
         if end < start:
             return
         cuts = tuple(n for n in range(start + 1, end + 1) if self._is_border(n))
-        if owner is None:
+        if owner is None or not any(line.strip(" \t{};") for line in self.lines[start - 1 : end]):
+            scope = owner.symbol if owner else scope
             yield Unit(start, end, self.grammar.default, "", scope, cuts=cuts)
             return
         # Behind the first lines, which have the signature, every part lacks it.
