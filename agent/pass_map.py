@@ -53,16 +53,17 @@ class CoverageDoc(Doc):
 def map_passes(store: Path) -> list[CoverageDoc]:
     """Look up every pass that the installed compilers run.
 
-    The first call after a compiler changed lowers two kernels. Raises `StoreError` without an index, `ToolchainError`
+    The first call after a compiler changed lowers a kernel. Raises `StoreError` without an index, `ToolchainError`
     without the compilers.
     """
     generation = open_generation(store)
     indexed = frozenset(mark.name for mark in generation.manifest.corpora)
     seen = seen_passes(find_ascend())
-    return [_coverage(toolchain, seen[toolchain], generation.shelf, indexed) for toolchain in TOOLCHAINS]
+    return [cover(toolchain, seen[toolchain], generation.shelf, indexed) for toolchain in TOOLCHAINS]
 
 
-def _coverage(toolchain: Toolchain, seen: Sequence[str], shelf: Shelf, indexed: frozenset[str]) -> CoverageDoc:
+def cover(toolchain: Toolchain, seen: Sequence[str], shelf: Shelf, indexed: frozenset[str]) -> CoverageDoc:
+    """Look up the passes `seen` in one compiler's pipeline; `indexed` are the corpora of the index."""
     passes = [_mapped(name, SOURCES[toolchain], shelf, indexed) for name in seen]
     own = [p for p in passes if p.standing == "own"]
     return CoverageDoc(

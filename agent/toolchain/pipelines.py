@@ -1,7 +1,7 @@
-"""The passes that the installed compilers really run: two kernels of ours are lowered once, every pass is listed.
+"""The passes that the installed compilers really run: a kernel of ours is lowered once, every pass is listed.
 
-The reduction stays on the vector cores, the product runs on both kinds; what either lacks is seldom run. The lists are
-kept in the data folder until a compiler changes.
+It multiplies matrices and works on the product's elements, so that both kinds of cores have work: a reduction alone
+runs the same passes. The lists are kept in the data folder until a compiler changes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from indexer.home import data_home
 Toolchain = Literal["a3", "a5", "adapter"]
 TOOLCHAINS: tuple[Toolchain, ...] = ("a3", "a5", "adapter")
 _TARGETS = ("ascend910b3", "ascend950")
-_PROBES = ("strided_softmax.ttir", "matmul_epilogue.ttir")
+_PROBE = "matmul_epilogue.ttir"
 _SECONDS = 120.0
 
 
 def seen_passes(install: AscendInstall) -> dict[Toolchain, tuple[str, ...]]:
     """Return the distinct passes of each compiler's pipeline, in the order they first ran.
 
-    Raises `ToolchainError` when a compiler does not take a probe.
+    Raises `ToolchainError` when a compiler does not take the kernel.
     """
     kept = data_home() / "toolchain" / "passes.json"
     key = _key(install)
@@ -59,27 +59,26 @@ def _key(install: AscendInstall) -> str:
     """Return what changes when a compiler or a probe does."""
     tools = [install.adapter, *(install.bishengir(compiler_for(find_target(name))) for name in _TARGETS)]
     marks = [(str(tool), (stat := tool.stat()).st_size, stat.st_mtime_ns) for tool in tools]
-    return hashlib.sha256(repr([marks, [_probe(name) for name in _PROBES]]).encode()).hexdigest()
+    return hashlib.sha256(repr([marks, _probe()]).encode()).hexdigest()
 
 
-def _probe(name: str) -> str:
-    return resources.files("agent.toolchain").joinpath("probes").joinpath(name).read_text(encoding="utf-8")
+def _probe() -> str:
+    return resources.files("agent.toolchain").joinpath("probes").joinpath(_PROBE).read_text(encoding="utf-8")
 
 
 def _run(install: AscendInstall) -> Mapping[Toolchain, tuple[str, ...]]:
-    jobs = [(_probe(name), find_target(target)) for name in _PROBES for target in _TARGETS]
     found: dict[Toolchain, dict[str, None]] = {name: {} for name in TOOLCHAINS}
     with tempfile.TemporaryDirectory(prefix="tritonkb-") as scratch, ThreadPoolExecutor(len(_TARGETS)) as pool:
-        folders = [Path(scratch) / str(number) for number in range(len(jobs))]
-        for lists in pool.map(lambda job, folder: list(_lower(install, job[0], job[1], folder)), jobs, folders):
+        targets = [find_target(name) for name in _TARGETS]
+        for lists in pool.map(lambda target: list(_lower(install, target, Path(scratch) / target.name)), targets):
             for toolchain, passes in lists:
                 found[toolchain] |= dict.fromkeys(passes)
     return {name: tuple(passes) for name, passes in found.items()}
 
 
-def _lower(install: AscendInstall, ttir: str, target: Target, work: Path) -> Iterator[tuple[Toolchain, list[str]]]:
+def _lower(install: AscendInstall, target: Target, work: Path) -> Iterator[tuple[Toolchain, list[str]]]:
     env = write_stub(work / "stub")
-    (work / "kernel.ttir").write_text(ttir, encoding="utf-8")
+    (work / "kernel.ttir").write_text(_probe(), encoding="utf-8")
     adapt = [p.flag for p in adapter_passes(target, {})]
     yield "adapter", _listed([install.adapter, work / "kernel.ttir", *adapt, "-o", "linalg.mlir"], work, env)
     linalg = (work / "linalg.mlir").read_text(encoding="utf-8")
