@@ -2,76 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
-from agent.contract import Doc
-from agent.knowledge_documents import HitDoc, hit_docs
+from agent.asking_documents import AskDoc, ClaimDoc, ConflictDoc
+from agent.knowledge_documents import hit_docs
 from indexer.corpus import known_corpora
 from indexer.errors import BadInput
-from indexer.messages import Lang, message, render
-from indexer.words import has_chinese
-from retriever.answer import Extract, Quote, extract_answer
+from indexer.messages import Lang, Message, message, render
+from indexer.records import Passage
+from indexer.words import has_chinese, words_of
+from retriever.answer import Extract, extract_answer
+from retriever.conditions import Reached
+from retriever.definitions import Definition
 from retriever.facts import Conflict, OptionFact
+from retriever.quotes import Quote, quote_lines
 from retriever.records import Query
-from retriever.search import Index
+from retriever.search import Index, Refused
 
 MAX_FACTS = 3
-
-
-class ClaimDoc(Doc):
-    """A sentence or quoted lines with the passages that hold it; `lines` is `path:first-last`, for an editor."""
-
-    text: str
-    citations: list[str]
-    lines: str = ""
-    reason: str = ""
-
-
-class ConflictDoc(Doc):
-    """A document that contradicts the source."""
-
-    option: str
-    source_default: str
-    source: str
-    document_default: str
-    document: str
-    document_line: int
-
-
-class AskDoc(Doc):
-    """`tritonkb ask`; where the index does not hold the answer, `answered` is False and `suggestions` say what to do."""
-
-    question: str
-    answer: str
-    mode: Literal["extractive", "model"]
-    answered: bool
-    confidence: float
-    claims: list[ClaimDoc]
-    rejected_claims: list[ClaimDoc]
-    conflicts: list[ConflictDoc]
-    suggestions: list[str]
-    hits: list[HitDoc]
+# A quote of which at most this share of words is new says what was said.
+SAID_AGAIN = 0.3
 
 
 def ask(index: Index, question: str, corpora: Sequence[str] = ()) -> AskDoc:
     """Answer with the lines that answer, without a model; raises `BadInput` for an empty question."""
+    return extractive(index, find_answer(index, question, corpora))
+
+
+def find_answer(index: Index, question: str, corpora: Sequence[str] = ()) -> Extract:
+    """Find what the index says to a question; raises `BadInput` for an empty one."""
     if not question.strip():
         raise BadInput("ask.nothing_asked")
-    found = extract_answer(index, Query(question, corpora=tuple(corpora)))
-    lang = language_of(question)
-    claims = [*_fact_claims(found.facts, lang), *(_quote_claim(quote) for quote in found.quotes)]
+    return extract_answer(index, Query(question, corpora=tuple(corpora)))
+
+
+def extractive(index: Index, found: Extract, remark: Message | None = None) -> AskDoc:
+    """Write what was found as an answer; each claim's citation is checked first, and a claim without one dropped."""
+    lang = language_of(found.question)
+    claims, rejected = checked(index, list(_claims(found, lang)))
     suggestions = [] if found.answered else _suggestions(index, found, lang)
+    remarks = [render(remark, lang)] if remark else []
     return AskDoc(
-        question=question,
-        answer=_text(found, claims, suggestions, lang),
+        question=found.question,
+        answer="\n\n".join([*remarks, *_text(found, claims, suggestions, lang)]),
         mode="extractive",
-        answered=found.answered,
+        answered=found.answered and bool(claims),
         confidence=round(found.confidence.value, 3),
         claims=claims,
-        rejected_claims=[],
-        conflicts=[_conflict_doc(conflict) for conflict in found.conflicts],
+        rejected_claims=rejected,
+        conflicts=[_conflict_doc(conflict, lang) for conflict in found.conflicts],
         suggestions=suggestions,
+        remarks=remarks,
         hits=hit_docs(found.hits),
     )
 
@@ -81,30 +62,96 @@ def language_of(question: str) -> Lang:
     return "zh" if has_chinese(question) else "en"
 
 
-def _fact_claims(facts: Sequence[OptionFact], lang: Lang) -> list[ClaimDoc]:
-    told = [f for f in facts if f.is_source] or list(facts)
-    unlike = list({(f.value, f.passage.corpus, f.passage.kind): f for f in reversed(told)}.values())[::-1]
-    return [
-        ClaimDoc(
-            text=render(message("ask.default", option=f.name, default=f.default, where=_place(f)), lang),
-            citations=[f.passage.id],
-            lines=f"{f.passage.path}:{f.line}",
-        )
-        for f in unlike[:MAX_FACTS]
-    ]
+def checked(index: Index, claims: Sequence[tuple[ClaimDoc, Passage]]) -> tuple[list[ClaimDoc], list[ClaimDoc]]:
+    """Split claims into those whose citation opens to the very text that was read, and the others, with the reason."""
+    kept, rejected = [], []
+    for claim, passage in claims:
+        answer = index.check_citation(passage.id, passage.sha256)
+        if isinstance(answer, Refused):
+            rejected.append(claim.model_copy(update={"reason": answer.reason}))
+        else:
+            kept.append(claim)
+    return kept, rejected
 
 
-def _place(fact: OptionFact) -> str:
-    return f"{fact.passage.corpus} {fact.passage.path.rpartition('/')[2]}:{fact.line}"
+def _claims(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
+    stated = [*_stated_facts(found, lang), *_stated_places(found, lang)]
+    yield from stated
+    said = {word for claim, _ in stated for word in words_of(claim.text)}
+    for quote in found.quotes:
+        if any(p.id == quote.passage.id and quote.first <= line <= quote.last for p, line in found.places):
+            continue
+        if not stated or len(_words(quote) - said) > SAID_AGAIN * len(_words(quote)):
+            yield _stated(quote.text, quote.passage, quote.first, quote.last)
 
 
-def _quote_claim(quote: Quote) -> ClaimDoc:
-    return ClaimDoc(
-        text=quote.text, citations=[quote.passage.id], lines=f"{quote.passage.path}:{quote.first}-{quote.last}"
+def _stated_facts(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
+    """Write options and definitions; a pass's option that has the compiler's default is the compiler's again."""
+    told = [f for f in found.facts if f.is_source] or list(found.facts)
+    unlike = list({(f.name, f.value): f for f in reversed(told)}.values())[::-1]
+    for fact in unlike[:MAX_FACTS]:
+        yield _stated(_fact_text(fact, lang), fact.passage, fact.line)
+    for definition in found.definitions:
+        yield _stated(_definition_text(definition, lang), definition.passage, definition.line)
+
+
+def _stated_places(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
+    """Write where a pass is added and a diagnostic is emitted, and under which condition."""
+    for place in found.pipelines:
+        yield _stated(_reached_text("pipeline", place, found.definitions, lang), place.passage, place.line)
+    for place in found.emitters:
+        quote = quote_lines(place.passage, place.since, place.line)
+        text = _reached_text("emitter", place, (), lang)
+        yield _stated(f"{text}\n{quote.text}", place.passage, quote.first, quote.last)
+
+
+def _words(quote: Quote) -> set[str]:
+    """Return the words of a quote; what a compiler prints of an option begins with its name."""
+    text = quote.text.partition("\n")[2] if quote.passage.corpus == "toolchain" else quote.text
+    return set(words_of(text))
+
+
+def _stated(text: str, passage: Passage, first: int, last: int | None = None) -> tuple[ClaimDoc, Passage]:
+    lines = f"{passage.path}:{first}" + (f"-{last}" if last is not None and last != first else "")
+    return ClaimDoc(text=text, citations=[passage.id], lines=lines), passage
+
+
+def _fact_text(fact: OptionFact, lang: Lang) -> str:
+    flag = f"--{fact.name}" if fact.passage.language != "python" else fact.name
+    parts = [message("ask.fact_of", option=flag, owner=fact.owner) if fact.owner else flag]
+    if fact.type:
+        parts.append(message("ask.fact_type", type=fact.type))
+    if fact.default:
+        exact = fact.default if fact.default != fact.typed_default else ""
+        parts.append(message("ask.fact_default", default=fact.typed_default, exact=f" ({exact})" if exact else ""))
+    if fact.choices:
+        choices = ", ".join(f"{c.spelling} ({c.meaning})" if c.meaning else c.spelling for c in fact.choices)
+        parts.append(message("ask.fact_values", values=choices))
+    if fact.description:
+        parts.append(fact.description)
+    head, *rest = (render(part, lang) if isinstance(part, Message) else part for part in parts)
+    return head + render(message("ask.colon"), lang) + render(message("ask.semicolon"), lang).join(rest)
+
+
+def _definition_text(definition: Definition, lang: Lang) -> str:
+    said = " ".join(
+        part
+        for part in (definition.summary.rstrip(".") + "." if definition.summary else "", definition.sentence)
+        if part
     )
+    return f"{definition.name}{render(message('ask.colon'), lang)}{said}"
 
 
-def _conflict_doc(conflict: Conflict) -> ConflictDoc:
+def _reached_text(what: str, place: Reached, definitions: Sequence[Definition], lang: Lang) -> str:
+    where = f"{place.passage.path.rpartition('/')[2]}:{place.line}"
+    name = next((d.name for d in definitions if d.constructor in place.passage.text), "")
+    if not place.conditions:
+        return render(message(f"ask.{what}_always", where=where, name=name), lang)
+    joined = [f"({c})" if "||" in c and len(place.conditions) > 1 else c for c in reversed(place.conditions)]
+    return render(message(f"ask.{what}", where=where, name=name, condition=" && ".join(joined)), lang)
+
+
+def _conflict_doc(conflict: Conflict, lang: Lang) -> ConflictDoc:
     return ConflictDoc(
         option=conflict.source.name,
         source_default=conflict.source.default,
@@ -112,6 +159,7 @@ def _conflict_doc(conflict: Conflict) -> ConflictDoc:
         document_default=conflict.document.default,
         document=conflict.document.passage.id,
         document_line=conflict.document.line,
+        text=_conflict_text(conflict, lang),
     )
 
 
@@ -127,18 +175,18 @@ def _suggestions(index: Index, found: Extract, lang: Lang) -> list[str]:
     return [render(note, lang) for note in told]
 
 
-def _text(found: Extract, claims: Sequence[ClaimDoc], suggestions: Sequence[str], lang: Lang) -> str:
+def _text(found: Extract, claims: Sequence[ClaimDoc], suggestions: Sequence[str], lang: Lang) -> list[str]:
     if not found.answered:
-        return "\n".join([render(message("ask.declined"), lang), *suggestions])
-    parts = [f"{claim.text}\n[{claim.citations[0]}]" for claim in claims]
-    parts += [
-        render(
-            message(
-                "ask.conflict", option=c.source.name, document=c.document.passage.path, line=c.document.line,
-                said=c.document.default, default=c.source.default,
-            ),
-            lang,
-        )
-        for c in found.conflicts
-    ]  # fmt: skip
-    return "\n\n".join(parts)
+        return ["\n".join([render(message("ask.declined"), lang), *suggestions])]
+    return [
+        *(f"{claim.text}\n[{claim.citations[0]}]" for claim in claims),
+        *(_conflict_text(c, lang) for c in found.conflicts),
+    ]
+
+
+def _conflict_text(conflict: Conflict, lang: Lang) -> str:
+    note = message(
+        "ask.conflict", option=conflict.source.name, document=conflict.document.passage.path,
+        line=conflict.document.line, said=conflict.document.default, default=conflict.source.typed_default,
+    )  # fmt: skip
+    return render(note, lang)

@@ -1,41 +1,42 @@
-"""An answer without a model: the lines of passages that answer, the facts they state, or that nothing here answers."""
+"""An answer without a model: facts that passages state, the lines that answer, or that nothing here answers."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
+import numpy as np
+
+from indexer.diagnostics import Templates
+from indexer.graph.messages import messages_of
 from indexer.records import Passage
-from indexer.words import words_of
+from indexer.words import has_chinese, words_of
+from retriever.conditions import Reached, emitted, reached
 from retriever.confidence import Confidence, confidence
+from retriever.definitions import Definition, definition_of
 from retriever.facts import Conflict, OptionFact, conflicts, option_facts
-from retriever.query import understand
+from retriever.query import MAX_QUESTION, understand
+from retriever.quotes import Quote, best_lines
 from retriever.records import Hit, Query
 from retriever.search import Index
+from retriever.twins import language_mark, translations
 
 HITS = 10
 MAX_QUOTES = 3
 # A quote must have this share of the best one's weight of the question's words.
 QUOTE_SHARE = 0.5
-# Lines of a quote: code is read in lines, prose in paragraphs that are often one line.
-CODE_LINES = 10
-PROSE_LINES = 4
-# What one more line costs, as a share of an average word's weight: a quote ends where its words do.
-LINE_COST = 0.35
-_LONG = re.compile(r"[(\[{,=&|+]\s*$|\\$")
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """Lines `first..last` (1-based, in the file) of a passage that answer, and the weight of the words they share."""
-
-    passage: Passage
-    first: int
-    last: int
-    text: str
-    weight: float
+# Two quotes that share so many of their words are one.
+SAME_WORDS = 0.8
+# What a name still weighs in the choice of lines once a fact or a definition has been told of it.
+TOLD_NAME = 0.3
+MAX_DEFINITIONS = 3
+MAX_PLACES = 3
+_ADDS = re.compile(r"\badd(?:Nested)?Pass\b")
+# A diagnostic inside a question: masking would take what stands in quotes for a name.
+_QUOTED = re.compile(r"[\"“”`](?P<text>[^\"“”`\n]{12,})[\"“”`]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,82 +44,156 @@ class Extract:
     """What the index says to a question.
 
     `answered` is False where it does not hold the answer: then facts and quotes are empty, and `hits` are only near.
+    `emitters` are the lines that emit the diagnostic of the question, `pipelines` those that add the pass it names.
     """
 
     question: str
     confidence: Confidence
-    facts: tuple[OptionFact, ...]
-    conflicts: tuple[Conflict, ...]
-    quotes: tuple[Quote, ...]
     hits: tuple[Hit, ...]
+    facts: tuple[OptionFact, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    definitions: tuple[Definition, ...] = ()
+    pipelines: tuple[Reached, ...] = ()
+    emitters: tuple[Reached, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
     @property
     def answered(self) -> bool:
         """Tell whether the index holds the answer, as far as its confidence says."""
         return self.confidence.is_enough
 
+    @property
+    def places(self) -> list[tuple[Passage, int]]:
+        """Return where what is stated stands, as passage and line, in the order of telling."""
+        return [
+            *((f.passage, f.line) for f in self.facts), *((d.passage, d.line) for d in self.definitions),
+            *((r.passage, r.since) for r in (*self.pipelines, *self.emitters)),
+        ]  # fmt: skip
+
 
 def extract_answer(index: Index, query: Query) -> Extract:
     """Answer `query.text` from the index; corpora and kinds limit it as in a search."""
+    query = replace(query, text=query.text[:MAX_QUESTION])
     hits = tuple(index.search(query, HITS))
     sure = confidence(index, query.text, hits)
     if not sure.is_enough:
-        return Extract(query.text, sure, (), (), (), hits)
+        return Extract(query.text, sure, hits)
     facts = _option_facts(index, query)
-    quotes = _quotes(index, query.text, hits)
-    return Extract(query.text, sure, tuple(facts), tuple(conflicts(facts)), tuple(quotes), hits)
+    definitions = tuple(islice(_definitions(index, query), MAX_DEFINITIONS))
+    return Extract(
+        query.text, sure, hits, tuple(facts), tuple(conflicts(facts)), definitions,
+        tuple(islice(_pipelines(index, query, definitions), MAX_PLACES)),
+        tuple(islice(_emitters(index, query), MAX_PLACES)),
+        tuple(_quotes(index, query, hits, [*(f.name for f in facts), *(d.name for d in definitions)])),
+    )  # fmt: skip
+
+
+def _named(index: Index, query: Query, sort: str) -> list[str]:
+    given = {"option": query.options, "pass": query.passes, "op": query.ops}[sort]
+    found = [n.name for n in understand(query.text, index.generation.shelf).named if n.sort == sort]
+    return list(dict.fromkeys([*given, *found]))
 
 
 def _option_facts(index: Index, query: Query) -> list[OptionFact]:
     """Return what the index states of the options that the question names."""
-    named = [n.name for n in understand(query.text, index.generation.shelf).named if n.sort == "option"]
-    found: list[OptionFact] = []
-    for name in dict.fromkeys([*query.options, *named]):
-        passages = [hit.passage for hit in index.lookup(name, "option", corpora=query.corpora)]
-        found += option_facts(name, passages)
-    return found
+    return [
+        fact
+        for name in _named(index, query, "option")
+        for fact in option_facts(name, [hit.passage for hit in index.lookup(name, "option", corpora=query.corpora)])
+    ]
 
 
-def _quotes(index: Index, question: str, hits: Sequence[Hit]) -> list[Quote]:
-    weights = word_weights(index, question)
-    quotes = [quote for hit in hits if (quote := best_lines(hit.passage, weights)) is not None]
+def _definitions(index: Index, query: Query) -> Iterator[Definition]:
+    """Yield what the named passes and operations say they are; what two compilers both say comes once."""
+    seen: set[tuple[str, str, str]] = set()
+    for sort in ("pass", "op"):
+        for name in _named(index, query, sort):
+            for hit in index.lookup(name, "pass" if sort == "pass" else "op", corpora=query.corpora):
+                if not hit.why[0].startswith("defines"):
+                    continue
+                found = definition_of(name, hit.passage)
+                if found and (key := (name, found.summary, found.sentence)) not in seen:
+                    seen.add(key)
+                    yield found
+
+
+def _pipelines(index: Index, query: Query, definitions: Sequence[Definition]) -> Iterator[Reached]:
+    """Yield where pipelines add the defined passes, and under which conditions."""
+    allowed = index.allowed(query)
+    seen = set()
+    for name in dict.fromkeys(d.constructor for d in definitions if d.constructor):
+        rows = np.flatnonzero(index.generation.body.score([name.lower()]))
+        for row in index.generation.shelf.rows([int(r) for r in rows if allowed is None or allowed[r]]):
+            for number in _adding_lines(row.passage, name):
+                found = reached(row.passage, number)
+                if (key := (row.passage.path, found.conditions)) not in seen:
+                    seen.add(key)
+                    yield found
+
+
+def _adding_lines(passage: Passage, constructor: str) -> Iterator[int]:
+    lines = passage.text.split("\n")
+    for number, line in enumerate(lines):
+        before = lines[number - 1] if number else ""
+        if passage.language == "cpp" and f"{constructor}(" in line and _ADDS.search(f"{before} {line}"):
+            yield number
+
+
+def _emitters(index: Index, query: Query) -> Iterator[Reached]:
+    """Yield the lines that emit the diagnostics in the question, also where it quotes them."""
+    seen = set()
+    for text in (query.text, *(m["text"] for m in _QUOTED.finditer(query.text))):
+        for hit in index.lookup(text, "diagnostic", corpora=query.corpora):
+            if hit.passage.kind == "test":
+                continue
+            for template in Templates(messages_of(hit.passage)).find(text)[:1]:
+                found = emitted(hit.passage, template)
+                if found and (key := (found.conditions, found.passage.path.rpartition("/")[2])) not in seen:
+                    seen.add(key)
+                    yield found
+
+
+def _quotes(index: Index, query: Query, hits: Sequence[Hit], told: Sequence[str]) -> list[Quote]:
+    """Return the quotes in the order of the ranking, which knows more than shared words; `told` names say less."""
+    names = {word for name in told for word in words_of(name)}
+    weights = {w: v * TOLD_NAME if w in names else v for w, v in word_weights(index, query.text).items()}
+    quotes = [q for hit in hits if (q := best_lines(hit.passage, weights)) is not None]
     best = max((q.weight for q in quotes), default=0.0)
+    quotes = [q for q in quotes if q.weight >= QUOTE_SHARE * best]
     chosen: list[Quote] = []
-    for quote in quotes:  # in the order of the ranking, which knows more than shared words
-        same = any(quote.text.split() == other.text.split() for other in chosen)
-        if quote.weight >= QUOTE_SHARE * best and not same:
+    for quote in _in_language(index, quotes, weights, chinese=has_chinese(query.text)):
+        if not any(_same(quote, other) for other in chosen):
             chosen.append(quote)
     return chosen[:MAX_QUOTES]
+
+
+def _in_language(index: Index, quotes: Sequence[Quote], weights: dict[str, float], *, chinese: bool) -> Iterator[Quote]:
+    """Yield the quotes, each document in the language of the question where it is written in both."""
+    marks = [language_mark(q.passage) for q in quotes]
+    asked = {mark[0] for mark in marks if mark is not None and mark[1] == chinese}
+    for quote, mark in zip(quotes, marks, strict=True):
+        if mark is None or mark[1] == chinese:
+            yield quote
+        elif mark[0] not in asked:
+            yield _translated(index, quote, weights) or quote
+
+
+def _translated(index: Index, quote: Quote, weights: dict[str, float]) -> Quote | None:
+    """Return the best lines of the document in its other language, if they hold as much of the question."""
+    found = [q for p in translations(index, quote.passage) if (q := best_lines(p, weights)) is not None]
+    best = max(found, key=lambda q: q.weight, default=None)
+    return best if best is not None and best.weight >= quote.weight else None
+
+
+def _same(one: Quote, other: Quote) -> bool:
+    """Tell whether two quotes overlap, or say the same but for a few words."""
+    if (one.passage.corpus, one.passage.path) == (other.passage.corpus, other.passage.path):
+        return one.first <= other.last and other.first <= one.last
+    a, b = set(one.text.split()), set(other.text.split())
+    return len(a & b) >= SAME_WORDS * max(1, len(a | b))
 
 
 def word_weights(index: Index, text: str) -> dict[str, float]:
     """Return how much each word of `text` tells: the logarithm of how rare it is among the passages."""
     body = index.generation.body
     return {word: math.log(1 + body.count / (1 + body.frequency(word))) for word in set(words_of(text))}
-
-
-def best_lines(passage: Passage, weights: dict[str, float]) -> Quote | None:
-    """Return the lines of `passage` that hold most of the question in least space; None where they hold nothing."""
-    lines = passage.text.split("\n")
-    found = [set(words_of(line)) & weights.keys() for line in lines]
-    prose = passage.language in {"markdown", "rst", "text"}
-    most = PROSE_LINES if prose else CODE_LINES
-    cost = LINE_COST * sum(weights.values()) / max(1, len(weights))
-    best: tuple[float, int, int] | None = None
-    for first, words in enumerate(found):
-        if not words:
-            continue
-        seen: set[str] = set()
-        for last in range(first, min(first + most, len(lines))):
-            seen |= found[last]
-            value = sum(weights[w] for w in seen) - cost * (last - first)
-            if best is None or value > best[0] + 1e-9:
-                best = (value, first, last)
-    if best is None:
-        return None
-    _, first, last = best
-    while not prose and last + 1 < len(lines) and last - first < most and _LONG.search(lines[last]):
-        last += 1
-    shared = set().union(*found[first : last + 1])
-    text = "\n".join(lines[first : last + 1])
-    return Quote(passage, passage.start_line + first, passage.start_line + last, text, sum(weights[w] for w in shared))

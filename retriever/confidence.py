@@ -1,7 +1,7 @@
-"""Whether the index holds the answer at all: what speaks against it in the question, and how much of it the hits cover.
+"""Whether the index holds the answer: what in the question speaks against it, and how much of it the hits cover.
 
-A ranking always finds something. What tells that it found nothing is less the score than the question: a pass, an option
-or a product that nothing here has ever named, or a field that no corpus is about.
+A ranking always finds something. What tells that it found nothing is less the score than the question: a pass, an
+option or a product that nothing here has ever named, or a field that no corpus is about.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ def _unknown_names(index: Index, question: str) -> Iterator[str]:
                 body.knows(w) for part in text.split(".") for w in words_of(part)
             ):
                 yield text
-        elif (m.lastgroup == "identifier" and not _INNER.search(text)) or (m.lastgroup == "hyphened" and not _like_a_pass(index, text)):
+        elif (m.lastgroup == "identifier" and not _INNER.search(text)) or (
+            m.lastgroup == "hyphened" and not _like_a_pass(index, text)
+        ):
             continue
         elif not _is_known(index, text):
             yield text
@@ -159,7 +161,8 @@ def _unknown_words(index: Index, question: str, names: Sequence[str]) -> tuple[t
     body = index.generation.body
     chinese = has_chinese(question)
     inside = {part for name in names for part in split_identifier(name)}
-    products, words = [], []
+    products: list[str] = []
+    words: list[str] = []
     for m in re.finditer(r"[A-Za-z][A-Za-z0-9+]*", question):
         known = all(body.knows(word) for word in words_of(m[0]))
         if known or len(m[0]) < 3 or m[0].lower() in inside:

@@ -37,7 +37,7 @@ COMMANDS = (
     Command("index diff", "agent.cli.index_diff:diff", "difference.summary"),
     Command("index corpora", "agent.cli.index:corpora", "knowledge.corpora_summary"),
     Command("search", "agent.cli.search:search", "search.summary"),
-    Command("ask", "agent.cli.ask:ask", "ask.summary"),
+    Command("ask", "agent.cli.ask:ask", "ask.summary", ("model",)),
     Command("compile", "agent.cli.compile:compile_file", "kernel.compile_summary", COMPILING),
     Command("blame", "agent.cli.blame:blame", "kernel.blame_summary", COMPILING),
     Command("diagnose", "agent.cli.diagnose:diagnose", "kernel.diagnose_summary", COMPILING),

@@ -36,6 +36,7 @@ SHARED: Mapping[str, tuple[Any, object]] = {
     "lang": (Annotated[Literal["en", "zh"] | None, typer.Option("--lang", help="cli.lang")], None),
     "target": (Annotated[str | None, typer.Option("--target", metavar="T", help="cli.target")], None),
     "embedder": (Annotated[str | None, typer.Option("--embedder", metavar="NAME", help="cli.embedder")], None),
+    "model": (Annotated[str | None, typer.Option("--model", metavar="NAME", help="cli.model")], None),
     "toolchain_python": (
         Annotated[Path | None, typer.Option("--toolchain-python", metavar="PYTHON", help="cli.toolchain_python")],
         None,

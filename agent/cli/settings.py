@@ -13,8 +13,9 @@ from agent.cli.config import FILE_NAME, config_folder, read_config
 from indexer.errors import BadInput
 
 PREFIX = "TRITONKB_"
-# A stranger's repository must not run its own programs, or do without the sandbox, by bringing a configuration file.
-OWN_ONLY = ("unsafe_no_sandbox", "toolchain_python")
+# A stranger's repository must not run its own programs, do without the sandbox, or send your text to a model, by
+# bringing a configuration file.
+OWN_ONLY = ("unsafe_no_sandbox", "toolchain_python", "model")
 
 
 class Settings(BaseModel):
@@ -25,6 +26,8 @@ class Settings(BaseModel):
     store: str | None = None
     target: str = "ascend910b3"
     embedder: str | None = None
+    # No language model is called unless this names one.
+    model: str | None = None
     toolchain_python: Path | None = None
     unsafe_no_sandbox: bool = False
     # Seconds that one run of a host or candidate may take.

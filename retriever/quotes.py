@@ -1,0 +1,191 @@
+"""The lines of a passage that answer a question: those that share most of its words, whole sentences and statements."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from indexer.records import Passage
+from indexer.words import words_of
+from retriever.conditions import reached
+
+# Lines of a quote: code is read in lines, prose in paragraphs that are often one line.
+CODE_LINES = 10
+PROSE_LINES = 4
+# Less than this of code says little: a bare declaration.
+LEAST_CODE_LINES = 3
+# So far a quote may grow to begin and end with a sentence or a statement.
+WHOLE_LINES = 14
+# What one more line costs, as a share of an average word's weight: a quote ends where its words do.
+LINE_COST = 0.35
+# A paragraph on one line is cut to its best sentences beyond this.
+LONG_LINE = 320  # characters
+GAP = "…"
+_GOES_ON = re.compile(r"(?:[(\[{,=&|+?:]|<<|\breturn)\s*$|\\$")
+_STATEMENT_END = re.compile(r"[;}>]\s*$")
+# Code that reports an error is quoted with the condition above it.
+_EMITS = re.compile(
+    r"\b(?:emit\w*(?:Error|Failure|Warning)\w*|llvm_unreachable|report_fatal_error|\w+MatchFailure|raise)\b"
+)
+MAX_ABOVE = 6
+_COMMENT = re.compile(r"^\s*(?://|#(?!\s*(?:include|define|if|endif|else|pragma)\b)|\*|/\*)")
+# Lines that hold names of a file and answer nothing.
+_EMPTY = re.compile(r"^\s*(?:#\s*(?:include|define DEBUG_TYPE|undef|pragma)\b|using namespace|//===|namespace )")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_HEADING = re.compile(r"^\s*#{1,6}\s|^\s*(?:=+|-{3,})\s*$")
+_RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+_SENTENCE = re.compile(r".+?(?:(?<![A-Z])\.(?=\s|$)|[。！？；;!?](?=\s|$)?|$)\s*", re.DOTALL)
+_ENDS = re.compile(r"[.。:：!！?？;；|]\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Lines `first..last` (1-based, in the file) of a passage that answer, and the weight of the words they share.
+
+    `text` is those lines without their common indentation; where something is left out stands `GAP`.
+    """
+
+    passage: Passage
+    first: int
+    last: int
+    text: str
+    weight: float
+
+
+def best_lines(passage: Passage, weights: Mapping[str, float]) -> Quote | None:
+    """Return the lines of `passage` that hold most of the question in least space; None where they hold nothing."""
+    lines = passage.text.split("\n")
+    found = [set() if _EMPTY.match(line) else set(words_of(line)) & weights.keys() for line in lines]
+    prose = passage.language in {"markdown", "rst", "text"}
+    span = _best_span(found, weights, PROSE_LINES if prose else CODE_LINES)
+    if span is None:
+        return None
+    first, last = _whole_prose(lines, *span) if prose else _whole_code(lines, *_with_condition(passage, lines, *span))
+    shared = set().union(*found[first : last + 1])
+    return Quote(
+        passage, passage.start_line + first, passage.start_line + last, _text(lines, first, last, weights),
+        sum(weights[w] for w in shared),
+    )  # fmt: skip
+
+
+def quote_lines(passage: Passage, first: int, last: int) -> Quote:
+    """Return lines `first..last` (1-based, in the file) of a passage as a quote, whatever they share."""
+    lines = passage.text.split("\n")
+    begin, end = _whole_code(lines, first - passage.start_line, last - passage.start_line)
+    text = _text(lines, begin, end, {})
+    return Quote(passage, passage.start_line + begin, passage.start_line + end, text, 0.0)
+
+
+def stands_in(text: str, passage: Passage) -> bool:
+    """Tell whether every part of a quote's text stands in the passage; spaces and line ends do not count."""
+    whole = " ".join(passage.text.split())
+    return all(" ".join(part.split()) in whole for part in text.split(GAP))
+
+
+def _best_span(found: Sequence[set[str]], weights: Mapping[str, float], most: int) -> tuple[int, int] | None:
+    cost = LINE_COST * sum(weights.values()) / max(1, len(weights))
+    best: tuple[float, int, int] | None = None
+    for first, words in enumerate(found):
+        if not words:
+            continue
+        seen: set[str] = set()
+        for last in range(first, min(first + most, len(found))):
+            seen |= found[last]
+            value = sum(weights[w] for w in seen) - cost * (last - first)
+            if best is None or value > best[0] + 1e-9:
+                best = (value, first, last)
+    return best and best[1:]
+
+
+def _whole_prose(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """Grow to whole sentences, and past a heading to what it heads."""
+    while _headed(lines, first, last) and last + 1 < len(lines):
+        last += 1
+    begin, end = first, last
+    while begin > 0 and _continues(lines[begin - 1], lines[begin]) and last - begin + 1 < WHOLE_LINES:
+        begin -= 1
+    while end + 1 < len(lines) and _continues(lines[end], lines[end + 1]) and end - begin + 1 < WHOLE_LINES:
+        end += 1
+    return begin, end
+
+
+def _headed(lines: Sequence[str], first: int, last: int) -> bool:
+    """Tell whether the lines are headings and blanks only, so that what they head is still to come."""
+    shown = lines[first : last + 1]
+    return len(shown) < WHOLE_LINES and all(not line.strip() or _HEADING.match(line) for line in shown)
+
+
+def _continues(line: str, following: str) -> bool:
+    """Tell whether a sentence of prose goes on from one line to the next."""
+    if not line.strip() or not following.strip() or _ENDS.search(line):
+        return False
+    return not any(m.match(x) for x in (line, following) for m in (_HEADING, _FENCE)) and not _BULLET.match(following)
+
+
+def _whole_code(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """Grow to whole statements, and to the whole comment where one is quoted, with the line it is about."""
+    while first > 0 and last - first + 1 < WHOLE_LINES and _belongs(lines[first - 1], lines[first]):
+        first -= 1
+    while last + 1 < len(lines) and last - first + 1 < WHOLE_LINES and (
+        _belongs(lines[last], lines[last + 1]) or _is_open(lines[first : last + 1])
+    ):  # fmt: skip
+        last += 1
+    while last + 1 < len(lines) and last - first + 1 < LEAST_CODE_LINES and not _STATEMENT_END.search(lines[last]):
+        last += 1
+    return first, last
+
+
+def _with_condition(passage: Passage, lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """Begin at the condition under which the lines report an error, where it is near."""
+    emitting = next((i for i in range(first, last + 1) if _EMITS.search(lines[i])), None)
+    if emitting is None:
+        return first, last
+    since = reached(passage, emitting).since - passage.start_line
+    return (since if first - since <= MAX_ABOVE else first), last
+
+
+def _belongs(line: str, following: str) -> bool:
+    if not line.strip():
+        return False
+    if _COMMENT.match(line):
+        return bool(following.strip())
+    return _GOES_ON.search(line) is not None and not line.rstrip().endswith("{")
+
+
+def _is_open(lines: Sequence[str]) -> bool:
+    """Tell whether a parenthesis of the lines is still open."""
+    text = "".join(re.sub(r"\"(?:[^\"\\]|\\.)*\"|//.*", "", line) for line in lines)
+    return text.count("(") > text.count(")")
+
+
+def _text(lines: Sequence[str], first: int, last: int, weights: Mapping[str, float]) -> str:
+    shown = [_shortened(line, weights) for line in textwrap.dedent("\n".join(lines[first : last + 1])).split("\n")]
+    while shown and not shown[-1].strip():
+        shown.pop()
+    header = _header_above(lines, first)
+    return "\n".join([header, GAP, *shown] if header else shown)
+
+
+def _header_above(lines: Sequence[str], first: int) -> str:
+    """Return the header of the table whose row is on line `first`; empty where it is none, or the header is quoted."""
+    top = first
+    while top > 0 and lines[top].strip().startswith("|") and lines[top - 1].strip().startswith("|"):
+        top -= 1
+    return lines[top].strip() if first - top > 1 and _RULE.match(lines[top + 1]) else ""
+
+
+def _shortened(line: str, weights: Mapping[str, float]) -> str:
+    """Cut a paragraph on one line to the sentences that hold most of the question."""
+    if len(line) <= LONG_LINE:
+        return line
+    parts = [m[0] for m in _SENTENCE.finditer(line) if m[0].strip()]
+    found = [set(words_of(part)) & weights.keys() for part in parts]
+    span = _best_span(found, weights, 3) or (0, 0)
+    text = "".join(parts[span[0] : span[1] + 1]).strip()
+    if len(text) > LONG_LINE:
+        text = text[:LONG_LINE].rpartition(" ")[0] or text[:LONG_LINE]
+        return f"{GAP} {text} {GAP}" if span[0] else f"{text} {GAP}"
+    return (f"{GAP} " if span[0] else "") + text + (f" {GAP}" if span[1] + 1 < len(parts) else "")
