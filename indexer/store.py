@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,9 @@ class Generation:
         self.manifest = read_store_manifest(folder)
         self.shelf = Shelf(folder / "passages.sqlite")
         try:
-            self.vectors: Vectors = np.asarray(np.load(folder / "vectors.npy", mmap_mode="r"))
+            # A file without numbers cannot be mapped.
+            mapped: Literal["r"] | None = "r" if self.manifest.dimension else None
+            self.vectors: Vectors = np.asarray(np.load(folder / "vectors.npy", mmap_mode=mapped))
             self.columns: npt.NDArray[Any] = np.asarray(np.load(folder / "columns.npy", mmap_mode="r"))
             self.body = LexicalField(folder / "body")
             self.natural = LexicalField(folder / "natural")

@@ -121,7 +121,7 @@ class _Scores:
         if not text.strip():
             return
         question = understand(text, self.index.generation.shelf)
-        vector = np.asarray(self.index.embedder.embed([question.text])[0], np.float32)
+        vector = self.index.vector(question.text)
         asked = Asked(question, vector, self.allowed, {})
         ranked = rank(self.index.generation, asked, self.weights.depth, _SINGLY)
         best = max((r.score for r in ranked), default=1.0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from indexer.embed import Embedder, load_embedder
-from indexer.errors import BadInput, StoreError
+from indexer.embed import Embedder, embedder_of
+from indexer.errors import BadInput
 from indexer.records import Passage, Sort
 from indexer.store import Generation, StoreManifest, open_generation
 from retriever.kin import Kin, preference
@@ -58,17 +58,10 @@ class Index:
         """Read which files are one thing twice."""
         return Kin(self.generation.shelf, [mark.name for mark in self.manifest.corpora])
 
-
     @cached_property
-    def embedder(self) -> Embedder:
-        """Load the model that made the vectors; raises `StoreError` when this installation has another one."""
-        made = self.manifest
-        here = load_embedder(made.model)
-        if (here.dimension, here.versions) != (made.dimension, made.versions):
-            raise StoreError(
-                "index.other_model", model=made.model, made=_shown(made.versions), here=_shown(here.versions)
-            )
-        return here
+    def embedder(self) -> Embedder | None:
+        """Load the model that made the vectors, None where there are none; raises `StoreError` when it is another."""
+        return embedder_of(self.manifest.model, self.manifest.dimension, self.manifest.versions)
 
     def search(self, query: Query, limit: int = 10, weights: Weights = DEFAULT_WEIGHTS) -> list[Hit]:
         """Return the best passages, exact ones first; empty when nothing has a word or a name of the question."""
@@ -81,7 +74,7 @@ class Index:
             return self._hits(exact, limit) if not query.text.strip() or exact else []
         lifted = self.exact([n for n in question.named if n not in given], allowed)
         bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
-        vector = self._vector(question.for_embedder)
+        vector = self.vector(question.for_embedder)
         asked = Asked(question, vector, allowed, bonus, self.kin, preference(query.text, query.target))
         found = rank(self.generation, asked, limit + len(exact), weights)
         reasons = {r.row: _reasons(r, lifted.get(r.row)) for r in found}
@@ -140,8 +133,9 @@ class Index:
         row = self.generation.shelf.by_key(passage.key)
         return passage if row is not None and row.passage == passage else Refused(id_, "text differs")
 
-    def _vector(self, text: str) -> Scores:
-        return np.asarray(self.embedder.embed([text])[0], np.float32)
+    def vector(self, text: str) -> Scores | None:
+        """Return a question's vector, None for an index without vectors."""
+        return self.embedder.embed_question(text) if self.embedder is not None else None
 
     def allowed(self, query: Query) -> npt.NDArray[np.bool_] | None:
         """Return the mask of rows that the query's corpora and kinds let through, None for all."""
@@ -184,7 +178,3 @@ def _reasons(ranked: Ranked, lifted: tuple[float, tuple[str, ...]] | None) -> tu
 
 def _holds(passage: Passage, first: int, last: int) -> bool:
     return passage.start_line <= first and last <= passage.end_line
-
-
-def _shown(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items())) or "-"

@@ -93,6 +93,8 @@ def _open_session(output: Output, given: Mapping[str, Any]) -> Session:
     if settings.toolchain_python:
         # The compilers' own processes look there too.
         os.environ["TRITONKB_TOOLCHAIN_PYTHON"] = str(settings.toolchain_python)
+    if settings.embedder:
+        os.environ["TRITONKB_EMBEDDER"] = settings.embedder
     verbose = int(given["verbose"])
     logging.basicConfig(format="%(name)s: %(message)s")
     for package in ("agent", "retriever", "indexer"):

@@ -16,6 +16,8 @@ PREFIX = "TRITONKB_"
 # A stranger's repository must not run its own programs, do without the sandbox, or send your text to a model, by
 # bringing a configuration file.
 OWN_ONLY = ("unsafe_no_sandbox", "toolchain_python", "model")
+# Nor may it have texts and the user's key sent somewhere.
+SENDING = "openai:"
 
 
 class Settings(BaseModel):
@@ -48,7 +50,8 @@ def load_settings(flags: Mapping[str, Any], environ: Mapping[str, str] | None = 
 
 def _without_language(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     """Drop `lang`, which is read before; raises `BadInput` for what only the user's own file may say."""
-    loose = next((name for name in OWN_ONLY if name in table), None)
+    sent = str(table.get("embedder", "")).startswith(SENDING)
+    loose = next((name for name in OWN_ONLY if name in table), "embedder" if sent else None)
     if loose and path == Path(FILE_NAME):
         raise BadInput("cli.own_only", path=path, name=loose, folder=config_folder())
     return {key: value for key, value in table.items() if key != "lang"}

@@ -1,0 +1,1 @@
+"""One file a way to make vectors; `indexer.embed` lists them."""
