@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from agent.contract import Doc
 from agent.knowledge import Answer
@@ -61,6 +62,8 @@ class BuiltCorpusDoc(Doc):
     passages: int
     changed: int
     failures: list[FailureDoc]
+    kinds: dict[str, int]
+    languages: dict[str, int]
 
 
 class BuildDoc(Doc):
@@ -71,6 +74,9 @@ class BuildDoc(Doc):
     seconds: dict[str, float]
     peak_mib: int
     embedded: int
+    resumed: int
+    unchanged: bool
+    total_seconds: float
 
 
 class CorpusDoc(Doc):
@@ -138,13 +144,23 @@ def build_doc(report: BuildReport) -> BuildDoc:
         BuiltCorpusDoc(
             name=c.name, commit=c.commit, files=c.files, passages=c.passages, changed=c.changed,
             failures=[FailureDoc(path=f.path, reason=f.reason) for f in c.failures],
+            kinds=_counted((t.kind, t.passages) for t in c.tally),
+            languages=_counted((t.language, t.passages) for t in c.tally),
         )
         for c in report.corpora
     ]  # fmt: skip
     return BuildDoc(
         store=str(report.store), corpora=corpora, seconds=report.seconds, peak_mib=report.peak_mib,
-        embedded=report.embedded,
+        embedded=report.embedded, resumed=report.resumed, unchanged=report.unchanged,
+        total_seconds=report.total_seconds,
     )  # fmt: skip
+
+
+def _counted(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for name, count in counts:
+        found[name] += count
+    return dict(found)
 
 
 def status_doc(store: str, found: Sequence[CorpusStatus]) -> StatusDoc:

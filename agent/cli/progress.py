@@ -34,6 +34,7 @@ class StageProgress:
         self._view.close()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage is."""
         with self._lock:
             self._view.show(stage, done, total)
 
@@ -51,12 +52,13 @@ class _Lines:
         self._told: dict[str, float] = {}
 
     def open(self) -> None:
-        pass
+        """Begin to show."""
 
     def close(self) -> None:
-        pass
+        """Take away what moves."""
 
     def show(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage is."""
         now = time.monotonic()
         if stage not in self._began:
             self._began[stage] = self._told[stage] = now
@@ -82,12 +84,15 @@ class _Bars:
         self._progress = _bars(output)
 
     def open(self) -> None:
+        """Begin to show."""
         self._progress.start()
 
     def close(self) -> None:
+        """Take away what moves."""
         self._progress.stop()
 
     def show(self, stage: str, done: int, total: int) -> None:
+        """Show how far a stage is."""
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(_title(self._output, stage), total=total or None)
         elif total:
