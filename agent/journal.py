@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from agent.contract import Doc, OptimizeDoc, RoundDoc
 from agent.records import KernelSource
-from indexer.errors import BadInput, StoreError
+from indexer.errors import FULL, BadInput, StoreError
 
 JOURNAL = "journal.jsonl"
 BEST = "best.py"
@@ -51,8 +52,14 @@ def write_whole(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise StoreError("journal.not_written", path=path, reason=error.strerror) from error
+        with suppress(OSError):  # there may be no folder to remove it from
+            part.unlink(missing_ok=True)
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> StoreError:
+    key = "journal.disk_full" if error.errno in FULL else "journal.not_written"
+    return StoreError(key, path=path, reason=error.strerror)
 
 
 class Journal:
@@ -121,7 +128,7 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise StoreError("journal.not_written", path=path, reason=error.strerror) from error
+            raise _not_written(path, error) from error
 
     def _lines(self) -> list[str]:
         """Return the whole lines of the journal; a last line cut by a crash is removed, its round runs again."""

@@ -20,14 +20,14 @@ from agent.cli.config import Manner, read_manner
 from agent.cli.options import bind, give_options
 from agent.cli.output import Output, OutputClosed
 from agent.cli.usage import explain_usage
-from indexer.errors import StoreError, TritonkbError
+from indexer.errors import FULL, StoreError, TritonkbError
 from indexer.messages import Message, message
 
 INTERRUPTED = 130
 # What a shell reports for a program ended by SIGPIPE.
 PIPE_CLOSED = 141
 # The disk, not the program, is at fault; users without rights on a folder see the same exit code.
-DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES})
+DISK_ERRORS = frozenset({*FULL, errno.EROFS, errno.EACCES})
 
 
 def main() -> None:
@@ -53,8 +53,9 @@ def run(arguments: Sequence[str], commands: Sequence[Command] = COMMANDS) -> int
         return _fail(output, manner, error, explain_usage(error, arguments, commands), error.exit_code)
     except OSError as error:
         if error.errno in DISK_ERRORS:
-            full = StoreError("cli.disk", path=error.filename or Path.cwd(), reason=os.strerror(error.errno or 0))
-            return _fail(output, manner, error, full.note, full.exit_code)
+            key = "cli.disk_full" if error.errno in FULL else "cli.disk"
+            refused = StoreError(key, path=error.filename or Path.cwd(), reason=os.strerror(error.errno or 0))
+            return _fail(output, manner, error, refused.note, refused.exit_code)
         return _fail(output, manner, error, _bug(error), 1)
     except Exception as error:  # noqa: BLE001 - the outermost frame: a defect of ours is told as one line too
         return _fail(output, manner, error, _bug(error), 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import errno
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,9 +10,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from indexer.errors import BadInput, StoreError
+from indexer.errors import FULL, BadInput, StoreError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 # What the compilers print when they cannot write.
 _NO_SPACE = "No space left on device"
 _PROBE_BYTES = 1 << 16
@@ -35,7 +33,7 @@ def work_folder(out: Path | None) -> Iterator[Path]:
     try:
         yield work
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise _translate(error, parent) from error
         raise
     finally:
@@ -66,13 +64,13 @@ def check_space(work: Path, said: str) -> None:
         probe.write_bytes(bytes(_PROBE_BYTES))
         probe.unlink()
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             raise
         raise StoreError("compile.disk_full", folder=work.parent) from error
 
 
 def _translate(error: OSError, folder: Path) -> StoreError | BadInput:
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return StoreError("compile.disk_full", folder=folder)
     return BadInput("compile.cannot_write", folder=folder, reason=error.strerror or str(error))
 

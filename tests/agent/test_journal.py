@@ -91,7 +91,7 @@ def test_a_full_disk_is_a_store_error_and_leaves_no_part_file(tmp_path: Path) ->
     journal.begin(SOURCE, "ascend910b3", 12)
     (tmp_path / JOURNAL).unlink()
     (tmp_path / JOURNAL).symlink_to("/dev/full")
-    with pytest.raises(StoreError, match="free space"):
+    with pytest.raises(StoreError, match="no space left to write"):
         journal.record(a_round(1, "kept"), "x = 2\n")
     assert not list(tmp_path.rglob("*.part"))
 
@@ -110,3 +110,16 @@ def test_a_run_whose_candidate_is_gone_is_told_as_damaged(tmp_path: Path) -> Non
     journal.candidate(1).unlink()
     with pytest.raises(BadInput, match="damaged"):
         journal.resume(SOURCE, "ascend910b3")
+
+
+def test_a_folder_that_cannot_be_made_is_not_told_as_a_full_disk() -> None:
+    if not Path("/proc/self").exists():
+        pytest.skip("this system has no /proc")
+    with pytest.raises(StoreError, match="No such file or directory; give another --out"):
+        Journal(Path("/proc/nowhere/out")).begin(SOURCE, "ascend910b3", 12)
+
+
+def test_an_output_below_a_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="give another --out"):
+        Journal(tmp_path / "file/out").begin(SOURCE, "ascend910b3", 12)
