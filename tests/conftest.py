@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,12 @@ def sample_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def sample_tree() -> Path:
     return SAMPLE
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_is_heard() -> None:
+    """Hear SIGINT again, also in the programs that tests start: a shell starts background jobs deaf to it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import time
 import zipfile
 from pathlib import Path
 
@@ -298,10 +297,9 @@ class TestInstalled:
     def test_a_second_install_says_at_once_that_it_is_there(self) -> None:
         if read_installed(private_environment()) is None:
             pytest.skip("no private environment here, only one that TRITONKB_TOOLCHAIN_PYTHON names")
-        began = time.perf_counter()
         done = subprocess.run([SCRIPT, "toolchain", "install", "--json"], capture_output=True, text=True, check=True)
         assert json.loads(done.stdout)["installed_now"] is False
-        assert time.perf_counter() - began < 3  # under 1 s on an idle machine
+        assert "unpacking" not in done.stderr
 
     def test_list_shows_versions_and_commits(self) -> None:
         done = subprocess.run([SCRIPT, "toolchain", "list", "--json"], capture_output=True, text=True, check=True)
