@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from agent.prompts import prompt
 from indexer.errors import ModelError
 from indexer.messages import Lang, Message, message, render
 from indexer.records import Passage
+from retriever.addressed import speaks_to_model
 from retriever.answer import Extract
 from retriever.search import Index
 from retriever.support import support
@@ -24,17 +24,6 @@ MAX_PASSAGES = 10
 # Of one passage; a longer one is given from the lines that answer on.
 MAX_CHARACTERS = 3_000
 LANGUAGES: Mapping[Lang, str] = {"en": "English", "zh": "Chinese (简体中文)"}
-# Text that speaks to a model and not to a reader of source code: such a passage is not sent.
-_SPEAKS_TO_MODEL = re.compile(
-    r"\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:above|previous|prior|earlier|preceding|all|any|your|system)\b"
-    r"[^.\n]{0,40}\b(?:instruction|prompt|rule|message|direction|context|text)s?"
-    r"|\b(?:system|developer) prompt\b|\byou are (?:now )?(?:an?|the) (?:ai|assistant|language model|chatbot|llm)\b"
-    r"|\bas an ai (?:language )?model\b|<\|?(?:im_start|system|endoftext|assistant)\|?>|\[/?INST\]"
-    r"|\b(?:dear|hey|attention|note to)[ ,:]{1,3}(?:the )?(?:ai|assistant|llm|language model|chatbot)s?\b"
-    r"|(?:忽略|无视|忘记|不要理会).{0,12}(?:以上|上述|上面|之前|前面|先前|所有|系统).{0,8}(?:指令|提示|要求|规则|内容|说明|命令)"
-    r"|系统提示词|你现在是.{0,10}(?:助手|模型|AI)",
-    re.IGNORECASE,
-)
 
 
 class ModelClaim(BaseModel):
@@ -66,11 +55,10 @@ class ModelVerdicts(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The passages that a model is given, by the names it cites them with, and those withheld."""
+    """The passages that a model is given, by the names it cites them with, and what is shown of each."""
 
     passages: Mapping[str, Passage]
     shown: Mapping[str, str]
-    withheld: tuple[Passage, ...]
 
     @property
     def characters(self) -> int:
@@ -84,10 +72,9 @@ def choose_passages(found: Extract) -> Given:
     lines |= {p.id: line for p, line in reversed(found.places)}
     stated = [p for p, _ in found.places][: MAX_PASSAGES // 2]
     ranked = {p.id: p for p in (*stated, *(hit.passage for hit in found.hits))}
-    withheld = tuple(p for p in ranked.values() if _SPEAKS_TO_MODEL.search(p.text))
-    fit = [p for p in ranked.values() if p not in withheld][:MAX_PASSAGES]
+    fit = [p for p in ranked.values() if not speaks_to_model(p.text)][:MAX_PASSAGES]
     passages = {f"P{number}": p for number, p in enumerate(fit, 1)}
-    return Given(passages, {name: _window(p, lines.get(p.id, p.start_line)) for name, p in passages.items()}, withheld)
+    return Given(passages, {name: _window(p, lines.get(p.id, p.start_line)) for name, p in passages.items()})
 
 
 def first_request(chat: Chat, found: Extract, given: Given) -> Request:
@@ -110,8 +97,8 @@ def answer_with_model(index: Index, found: Extract, given: Given, chat: Chat) ->
     if not claims:
         doc = extractive(index, found, message("ask.model_nothing", count=len(rejected)))
         return doc.model_copy(update={"rejected_claims": [*doc.rejected_claims, *rejected]})
-    remarks = [render(note, lang) for note in (remark, _withheld(given)) if note is not None]
     kept = extractive(index, found)
+    remarks = [*([render(remark, lang)] if remark is not None else []), *kept.remarks]
     text = [f"{claim.text}\n[{', '.join(claim.citations)}]" for claim in claims]
     return kept.model_copy(
         update={
@@ -229,9 +216,3 @@ def _window(passage: Passage, line: int) -> str:
             first -= 1
             size += len(lines[first]) + 1
     return "\n".join(lines[first : last + 1])[:MAX_CHARACTERS]
-
-
-def _withheld(given: Given) -> Message | None:
-    if not given.withheld:
-        return None
-    return message("ask.withheld", ids=", ".join(p.id for p in given.withheld))

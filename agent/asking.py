@@ -41,7 +41,10 @@ def extractive(index: Index, found: Extract, remark: Message | None = None) -> A
     lang = language_of(found.question)
     claims, rejected = checked(index, list(_claims(found, lang)))
     suggestions = [] if found.answered else _suggestions(index, found, lang)
-    remarks = [render(remark, lang)] if remark else []
+    notes = [remark] if remark else []
+    if found.withheld:
+        notes.append(message("ask.withheld", ids=", ".join(p.id for p in found.withheld)))
+    remarks = [render(note, lang) for note in notes]
     return AskDoc(
         question=found.question,
         answer="\n\n".join([*remarks, *_text(found, claims, suggestions, lang)]),
@@ -80,6 +83,8 @@ def _claims(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
     said = {word for claim, _ in stated for word in words_of(claim.text)}
     for quote in found.quotes:
         if any(p.id == quote.passage.id and quote.first <= line <= quote.last for p, line in found.places):
+            continue
+        if any(r.passage.id == quote.passage.id for r in (*found.pipelines, *found.emitters)):
             continue
         if not stated or len(_words(quote) - said) > SAID_AGAIN * len(_words(quote)):
             yield _stated(quote.text, quote.passage, quote.first, quote.last)

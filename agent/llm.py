@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -22,7 +23,7 @@ from indexer.errors import BadInput, ModelError
 from indexer.messages import Message, message
 
 if TYPE_CHECKING:
-    from openai import APIStatusError
+    from openai import APIStatusError, OpenAI
     from openai.types.chat import ChatCompletion
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -34,6 +35,8 @@ BUSY = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 REFUSES_FORM = frozenset({400, 404, 415, 422, 500, 501})
 # Without a tokeniser: of English and code, fewer characters than these are a token on the average.
 CHARACTERS_A_TOKEN = 3
+# Braces of an answer at which an object is looked for.
+MAX_BRACES = 64
 MAX_DETAIL = 300  # characters of an error's text
 
 Form = Literal["json_schema", "json_object", "text"]
@@ -124,7 +127,7 @@ class Budget:
             raise ModelError("llm.out_of_tokens", tokens=self.tokens, needed=needed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
     """An OpenAI-compatible server; the key is never shown."""
 
@@ -165,8 +168,6 @@ class Endpoint:
         raise AssertionError("the last wait is None")
 
     def _send(self, request: Request, seconds: float) -> ChatCompletion:
-        from openai import OpenAI  # noqa: PLC0415 - 0.5 s
-
         body: dict[str, Any] = {"temperature": 0, "max_tokens": request.max_tokens}
         for name in request.without:
             value = body.pop(name, None)
@@ -178,9 +179,14 @@ class Endpoint:
         elif request.form == "json_object":
             body["response_format"] = {"type": "json_object"}
         body["messages"] = [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
-        with OpenAI(base_url=self.url, api_key=self.key or "none", max_retries=0, timeout=seconds) as client:
-            completion: ChatCompletion = client.chat.completions.create(model=request.model, **body)
+        completion: ChatCompletion = self._client.chat.completions.create(model=request.model, timeout=seconds, **body)
         return completion
+
+    @cached_property
+    def _client(self) -> OpenAI:
+        from openai import OpenAI  # noqa: PLC0415 - 0.5 s
+
+        return OpenAI(base_url=self.url, api_key=self.key or "none", max_retries=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +330,9 @@ def _closed(part: Any, definitions: Mapping[str, Any]) -> Any:
 def _objects(text: str) -> Iterator[Any]:
     """Yield the JSON objects in a text, wherever they begin: models put prose and fences around them."""
     at = text.find("{")
-    while at >= 0:
+    for _ in range(MAX_BRACES):
+        if at < 0:
+            return
         value, end = _object_at(text, at)
         if value is not None:
             yield value

@@ -14,6 +14,7 @@ from indexer.diagnostics import Templates
 from indexer.graph.messages import messages_of
 from indexer.records import Passage
 from indexer.words import has_chinese, words_of
+from retriever.addressed import speaks_to_model
 from retriever.conditions import Reached, emitted, reached
 from retriever.confidence import Confidence, confidence
 from retriever.definitions import Definition, definition_of
@@ -26,6 +27,8 @@ from retriever.twins import language_mark, translations
 
 HITS = 10
 MAX_QUOTES = 3
+# A hit that would be quoted: one that is withheld among them is told.
+NEAR = 5
 # A quote must have this share of the best one's weight of the question's words.
 QUOTE_SHARE = 0.5
 # Two quotes that share so many of their words are one.
@@ -45,6 +48,7 @@ class Extract:
 
     `answered` is False where it does not hold the answer: then facts and quotes are empty, and `hits` are only near.
     `emitters` are the lines that emit the diagnostic of the question, `pipelines` those that add the pass it names.
+    `withheld` are hits that are not quoted because they give orders to a language model.
     """
 
     question: str
@@ -56,6 +60,7 @@ class Extract:
     pipelines: tuple[Reached, ...] = ()
     emitters: tuple[Reached, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    withheld: tuple[Passage, ...] = ()
 
     @property
     def answered(self) -> bool:
@@ -75,6 +80,7 @@ def extract_answer(index: Index, query: Query) -> Extract:
     """Answer `query.text` from the index; corpora and kinds limit it as in a search."""
     query = replace(query, text=query.text[:MAX_QUESTION])
     hits = tuple(index.search(query, HITS))
+    withheld = tuple(hit.passage for hit in hits[:NEAR] if speaks_to_model(hit.passage.text))
     sure = confidence(index, query.text, hits)
     if not sure.is_enough:
         return Extract(query.text, sure, hits)
@@ -84,8 +90,16 @@ def extract_answer(index: Index, query: Query) -> Extract:
         query.text, sure, hits, tuple(facts), tuple(conflicts(facts)), definitions,
         tuple(islice(_pipelines(index, query, definitions), MAX_PLACES)),
         tuple(islice(_emitters(index, query), MAX_PLACES)),
-        tuple(_quotes(index, query, hits, [*(f.name for f in facts), *(d.name for d in definitions)])),
+        tuple(_quotes(index, query, _fit(hits, withheld), _told(facts, definitions))), withheld,
     )  # fmt: skip
+
+
+def _fit(hits: Sequence[Hit], withheld: Sequence[Passage]) -> list[Hit]:
+    return [hit for hit in hits if hit.passage not in withheld]
+
+
+def _told(facts: Sequence[OptionFact], definitions: Sequence[Definition]) -> list[str]:
+    return [*(f.name for f in facts), *(d.name for d in definitions)]
 
 
 def _named(index: Index, query: Query, sort: str) -> list[str]:

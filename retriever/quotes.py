@@ -18,6 +18,8 @@ PROSE_LINES = 4
 LEAST_CODE_LINES = 3
 # So far a quote may grow to begin and end with a sentence or a statement.
 WHOLE_LINES = 14
+# Code as short as this is quoted whole: a definition, an option.
+SHORT_PASSAGE = 8
 # What one more line costs, as a share of an average word's weight: a quote ends where its words do.
 LINE_COST = 0.35
 # A paragraph on one line is cut to its best sentences beyond this.
@@ -58,7 +60,11 @@ class Quote:
 def best_lines(passage: Passage, weights: Mapping[str, float]) -> Quote | None:
     """Return the lines of `passage` that hold most of the question in least space; None where they hold nothing."""
     lines = passage.text.split("\n")
-    found = [set() if _EMPTY.match(line) else set(words_of(line)) & weights.keys() for line in lines]
+    heads = {i for i, line in enumerate(lines[1:]) if _RULE.match(line) and "-" in line}
+    found = [
+        set() if i in heads or _EMPTY.match(line) else set(words_of(line)) & weights.keys()
+        for i, line in enumerate(lines)
+    ]
     prose = passage.language in {"markdown", "rst", "text"}
     span = _best_span(found, weights, PROSE_LINES if prose else CODE_LINES)
     if span is None:
@@ -127,6 +133,8 @@ def _continues(line: str, following: str) -> bool:
 
 def _whole_code(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
     """Grow to whole statements, and to the whole comment where one is quoted, with the line it is about."""
+    if len(lines) <= SHORT_PASSAGE:
+        return 0, len(lines) - 1
     while first > 0 and last - first + 1 < WHOLE_LINES and _belongs(lines[first - 1], lines[first]):
         first -= 1
     while last + 1 < len(lines) and last - first + 1 < WHOLE_LINES and (
