@@ -15,9 +15,13 @@ from indexer.records import Corpus, Kind, Passage
 from indexer.words import spoken
 
 # Raised whenever the same file would give other passages: unchanged files are then chunked anew.
-CHUNKER_VERSION = 5
+CHUNKER_VERSION = 6
 TARGET_LINES = 60
 MAX_LINES = 80
+# Between two definitions, so few lines are no passage of their own.
+FEW_LINES = 3
+# A definition and the few lines behind it stay whole up to here.
+WHOLE_LINES = MAX_LINES + FEW_LINES
 # What must not be torn (a table, a fenced block, one long statement) may be this long.
 HARD_LINES = 160
 # Longer ones are tables and generated text; the embedders read 128 to 512 tokens.
@@ -78,9 +82,9 @@ def _merged(tiles: Sequence[Unit]) -> list[Unit]:
 def _may_join(a: Unit, b: Unit) -> bool:
     length = b.end - a.start + 1
     if a.alone or b.alone:
-        # A few lines between two definitions (blank, a brace, a ruler) are no passage of their own.
-        small = not b.symbol and b.end - b.start < 3 if a.alone else not a.symbol and a.end - a.start < 3
-        return small and length <= MAX_LINES
+        between = b if a.alone else a
+        small = not between.symbol and between.end - between.start < FEW_LINES
+        return small and (length <= WHOLE_LINES or a.end - a.start >= WHOLE_LINES)
     related = a.kind == b.kind or not a.symbol or not b.symbol
     return related and length <= TARGET_LINES and (a.scope == b.scope or not a.symbol or not b.symbol)
 
@@ -103,7 +107,7 @@ def _joined(a: str, b: str) -> str:
 def _split(unit: Unit, lines: list[str], grammar: Grammar) -> Iterator[Unit]:
     """Cut a long unit at its borders; parts after the first keep the signature as context."""
     start, context = unit.start, unit.context
-    while unit.end - start + 1 > MAX_LINES:
+    while unit.end - start + 1 > WHOLE_LINES:
         cut = _border(unit, start, lines)
         while cut > start + TARGET_LINES // 3 and grammar.leading.match(lines[cut - 2]):
             cut -= 1  # a comment goes with the statement below it

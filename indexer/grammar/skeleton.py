@@ -31,7 +31,7 @@ _CALL = re.compile(rb"^[ \t]*(?P<name>[A-Z][A-Z0-9_]{2,})[ \t]*\(", re.MULTILINE
 _PARENTHESIS = re.compile(rb"[()]")
 _BLANK = bytes(c if c in b"\r\n" else 32 for c in range(256))
 # What stands before a statement, and what follows a call that is only a part of one.
-_BEFORE_STATEMENT = re.compile(rb"(?:^|[;{}:)]|\b(?:else|do|public|private))\s*\Z")
+_BEFORE_STATEMENT = re.compile(rb"(?:^|[;{}:>]|(?P<needs>\)|\b(?:else|do)\b))\s*\Z")
 _GOES_ON = b"{.<,)+-*/=?:&|[%!>^"
 _LOOK_BACK = 200
 
@@ -123,20 +123,20 @@ def _balanced(text: bytearray) -> bool:
 
 
 def _without_calls(text: bytes) -> bytes:
-    """Blank calls of macros that are whole statements, a semicolon in their place where they have none."""
+    """Blank calls of macros that are whole statements; one that a condition needs leaves its semicolon."""
     out = bytearray(text)
     done = 0
     for found in _CALL.finditer(text):
         before = out[max(0, found.start() - _LOOK_BACK) : found.start()]
-        if found.start() < done or not _BEFORE_STATEMENT.search(before):
+        if found.start() < done or not (opened := _BEFORE_STATEMENT.search(before)):
             continue
         end = _closing(text, found.end())
         after = text[end : end + _LOOK_BACK].lstrip()[:1]
         if end and (not after or after not in _GOES_ON):
-            out[found.start() : end] = _blank_bytes(text[found.start() : end])
-            if after != b";":
-                out[end - 1 : end] = b";"
-            done = end
+            done = text.index(b";", end) + 1 if after == b";" else end
+            out[found.start() : done] = _blank_bytes(text[found.start() : done])
+            if opened["needs"]:
+                out[done - 1 : done] = b";"
     return bytes(out)
 
 

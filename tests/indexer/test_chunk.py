@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer.chunk import LANGUAGES, MAX_LINES, chunk_file, grammar_of
+from indexer.chunk import HARD_LINES, LANGUAGES, chunk_file, grammar_of
 from indexer.grammar.base import Grammar, split_lines
 from indexer.grammar.markdown import NOTE_GRAMMAR
 from indexer.grammar.plain import CATALOGUE
@@ -49,7 +49,7 @@ def test_every_line_is_in_exactly_one_passage(suffix: str, grammar: Grammar, lin
     text = "\n".join(lines)
     chunked = chunk_file(CORPUS, f"a/b{suffix}", text, grammar)
     assert tiles(chunked.passages, text)
-    assert all(p.end_line - p.start_line < MAX_LINES for p in chunked.passages)
+    assert all(p.end_line - p.start_line <= HARD_LINES for p in chunked.passages)
     assert len({p.key for p in chunked.passages}) == len(chunked.passages)
     assert chunk_file(CORPUS, f"a/b{suffix}", text, grammar) == chunked
 

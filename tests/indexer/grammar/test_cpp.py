@@ -56,8 +56,10 @@ def test_macros_hide_no_definition() -> None:
     [
         ("a // {\nb", "a     \nb"),
         ("f(\"{(\", '(')", "f(\"\"  , '0')"),
-        ("LLVM_DEBUG(x << y;);\nz", f"{' ' * 19};\nz"),
-        ("ROW_OP(a, b)\nint c;", f"{' ' * 11};\nint c;"),
+        ("LLVM_DEBUG(x << y;);\nz", f"{' ' * 20}\nz"),
+        ("ROW_OP(a, b)\nint c;", f"{' ' * 12}\nint c;"),
+        ("if (a)\n  ROW_LOG(b);\nc();", f"if (a)\n{' ' * 12};\nc();"),
+        ("else\n  ROW_LOG(b)\nc();", f"else\n{' ' * 11};\nc();"),
         ("ROW_OP(a) { body }", "ROW_OP(a) { body }"),
         ("return MAX_ROWS + 1;", "return MAX_ROWS + 1;"),
         ("ROW_FLAG flag{ROW_FLAG::A};", "ROW_FLAG flag{ROW_FLAG::A};"),
