@@ -19,6 +19,7 @@ from indexer.diagnostics import Templates, operations_of
 from indexer.graph.options import option_name
 from indexer.records import Kind, Relation, Sort
 from indexer.store import Generation
+from indexer.words import split_identifier
 from retriever.query import Named
 
 # Row: its value, and why it is there.
@@ -35,18 +36,20 @@ _TURN: dict[Relation, int] = {
     "defines": 2, "implements": 2, "option_of": 1, "lowers": 1, "makes": 1, "tests": 1, "documents": 1, "uses": 1,
 }  # fmt: skip
 _GROUPS = tuple(_TURN)
+# A document or an option that is called like the thing is about it; the others name it in passing.
+_BY_TITLE: frozenset[Relation] = frozenset({"documents", "option_of"})
 # Inside a group: the sources' own words before what a compiler prints of them, a pass's entry before its patterns.
 _KINDS: tuple[Kind, ...] = ("pass_def", "op_def", "option", "pass_impl", "pattern", "code", "doc", "note")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A row that a name stands in; `titled` when the name stands in its heading."""
+    """A row that a name stands in; `shared` counts the words that its title has of the name."""
 
     row: int
     relation: Relation
     kind: Kind
-    titled: bool = False
+    shared: int = 0
 
 
 class Lookup:
@@ -64,7 +67,7 @@ class Lookup:
         """Return the rows of named things, with a value from 1 (defines it) down, in the order they are shown."""
         best: dict[int, Relation] = {}
         reasons: dict[int, tuple[str, ...]] = {}
-        names = tuple(named)
+        names = [known for thing in named for known in self._known(thing)]
         for thing in names:
             for row, relation in self._rows_of(thing):
                 if allowed is None or allowed[row]:
@@ -82,33 +85,32 @@ class Lookup:
         inside = sorted((n for n in known if name in n or flag in n), key=len)
         return list(dict.fromkeys([*inside, *difflib.get_close_matches(flag, known, NEAR_NAMES, 0.5)]))[:NEAR_NAMES]
 
+    def _known(self, thing: Named) -> list[Named]:
+        """Return what a pasted diagnostic is an instance of; without that, the operation whose verifier says it."""
+        if thing.sort != "diagnostic":
+            return [thing]
+        texts = [Named(text, "diagnostic") for text in self.diagnostics.find(thing.name)]
+        return texts or [Named(name, "op") for name in operations_of(thing.name)]
+
     def _rows_of(self, thing: Named) -> list[tuple[int, Relation]]:
         shelf = self.generation.shelf
         if thing.sort == "file":
             return [(row, "defines") for row in shelf.paths_ending(thing.name)]
-        if thing.sort == "diagnostic":
-            texts = self.diagnostics.find(thing.name)
-            if texts:
-                return [found for text in texts for found in shelf.named(text, "diagnostic")]
-            # A verifier that is generated: the operation says what it wants.
-            ops = (found for name in operations_of(thing.name) for found in shelf.named(name, "op"))
-            return [found for found in ops if found[1] in {"defines", "implements"}]
         return shelf.named(thing.name, thing.sort)  # type: ignore[arg-type]
 
     def _found(self, best: dict[int, Relation], names: Sequence[Named]) -> list[Found]:
         kinds, columns = self.generation.manifest.kinds, self.generation.columns["kind"]
-        prose = self.generation.shelf.rows([row for row, relation in best.items() if relation == "documents"])
-        titled = {r.row for r in prose if any(n.name in r.passage.symbol for n in names)}
-        return [
-            Found(row, relation, cast("Kind", kinds[columns[row]]), row in titled) for row, relation in best.items()
-        ]
+        titled = self.generation.shelf.rows([row for row, relation in best.items() if relation in _BY_TITLE])
+        asked = {word for thing in names for word in split_identifier(thing.name)}
+        shared = {r.row: len(asked.intersection(split_identifier(r.passage.symbol))) for r in titled}
+        return [Found(row, what, cast("Kind", kinds[columns[row]]), shared.get(row, 0)) for row, what in best.items()]
 
 
 def in_turn(found: Sequence[Found]) -> list[Found]:
     """Return the rows in the order they are shown."""
     taken: Counter[Relation] = Counter()
     placed = []
-    for item in sorted(found, key=lambda f: (_GROUPS.index(f.relation), not f.titled, _kind(f.kind), f.row)):
+    for item in sorted(found, key=lambda f: (_GROUPS.index(f.relation), -f.shared, _kind(f.kind), f.row)):
         turn = taken[item.relation] // _TURN[item.relation]
         taken[item.relation] += 1
         placed.append((turn, item))

@@ -11,7 +11,7 @@ from indexer.words import words_of
 from retriever.glossary import load_glossary
 
 _FLAG = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")
-_OP = re.compile(r"(?<![\w./-])[a-z_]+(?:\.[a-z_0-9]+){1,2}(?![\w/])")
+_OP = re.compile(r"(?<![\w./-])[a-z_]+(?:\.[A-Za-z_]\w*){1,2}(?![\w/])")
 _PATH = re.compile(r"(?<![\w.])(?:[\w-]+/)*[\w-]+\.(?:cpp|cc|c|h|hpp|inc|td|py|mlir|md|rst)\b")
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)*", re.ASCII)
 # A name that no sentence has by accident: inner capitals, an underscore, or a scope.

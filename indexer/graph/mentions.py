@@ -13,7 +13,7 @@ from indexer.records import Naming, Passage, Relation
 _RUN = re.compile(r"^\s*(?://|#|;)\s*RUN:(?P<command>.*)$", re.MULTILINE)
 _FLAG = re.compile(r"(?<![\w/.%-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w/.-])", re.IGNORECASE)
 _WRITTEN_FLAG = re.compile(r"(?<![\w-])--(?P<name>[a-z][\w-]+)")
-_OP = re.compile(r"(?<![\w.])[a-z_]+(?:\.[a-z_0-9]+){1,2}(?![\w.])")
+_OP = re.compile(r"(?<![\w.])[a-z_]+(?:\.[A-Za-z_]\w*){1,2}(?![\w.])")
 # A class in prose: two capitals at least, so that no sentence has it by accident.
 _CLASS = re.compile(r"\b[A-Z][a-z0-9]+[A-Z]\w+|\b[A-Z]{2,}[a-z]\w+")
 
@@ -28,8 +28,10 @@ def name_test_runs(passages: Sequence[Passage], passes: Passes, options: Options
             if "RUN:" in p.text:
                 asked = (m["name"] for run in _RUN.finditer(p.text) for m in _FLAG.finditer(run["command"]))
                 flags.setdefault((p.corpus, p.path), set()).update(asked)
+    with_cases = {place for row, place in tests if passages[row].symbol}
     for row, place in tests:
-        found = flags.get(place, set())
+        # A head without a case only says how the others are run.
+        found = flags.get(place, set()) if passages[row].symbol or place not in with_cases else set()
         yield from (Naming(name, "pass", "tests", row) for name in sorted(found & passes.arguments))
         yield from (Naming(name, "option", "tests", row) for name in sorted(found & options.names))
 

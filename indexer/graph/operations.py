@@ -27,7 +27,7 @@ _MADE = re.compile(r"\b(?:create|replace)\w*<\s*(?P<name>[\w:]+)\s*>")
 _BUILT = re.compile(r"(?<![\w:])(?P<name>[A-Za-z][\w:]*Op)::create\(")
 _USING = re.compile(r"\b(?:using\s+)?namespace\s+(?P<name>[\w:]+)")
 # In the tests of a tree stand the operations of dialects whose definitions it only includes.
-_IN_TESTS = re.compile(r"(?<![\w.@%!#$/-])[a-z]\w*(?:\.[a-z_]\w*){1,2}")
+_IN_TESTS = re.compile(r"(?<![\w.@%!#$/-])[a-z]\w*(?:\.[A-Za-z_]\w*){1,2}")
 
 
 @dataclass(slots=True)

@@ -106,6 +106,10 @@ def test_prose_that_names_a_class_documents_its_pass(graph: Graph) -> None:
     assert ("documents", "passes.md") in graph.of("weave.hw.vsum", "op")
 
 
+def test_an_operation_with_a_capital_in_its_name_is_found_in_tests_and_documents(graph: Graph) -> None:
+    assert {("tests", "sum-tree.mlir"), ("documents", "passes.md")} <= graph.of("weave.hw.mulL1", "op")
+
+
 def test_a_dialect_that_is_only_included_is_named_as_the_tests_write_it(graph: Graph) -> None:
     assert ("defines", "Ops.td") in graph.of("strand.join_all", "op")
     assert not graph.of("thread.join_all", "op")

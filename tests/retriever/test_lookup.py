@@ -45,12 +45,18 @@ def test_a_pasted_diagnostic_is_answered_with_the_code_that_says_it_then_its_tes
     hits = index.search(Query(diagnostics=(SPILL,)), 10)
     assert files(hits)[0] == "SumTree.cpp"
     assert "sum-tree.mlir" in files(hits)
-    assert hits[0].why[0].startswith("defines diagnostic")
+    assert hits[0].why[0].startswith("defines diagnostic spilled, needs * bytes")
 
 
 def test_a_generated_verifiers_diagnostic_is_answered_with_the_operations_definition(index: Index) -> None:
     hits = index.search(Query(diagnostics=("error: 'weave.hw.vadd' op operand #0 must be a vector, but got 'i32'",)), 5)
     assert files(hits)[0] == "Ops.td"
+    assert hits[0].why == ("defines op weave.hw.vadd",)
+
+
+def test_the_option_that_is_called_like_the_pass_comes_first(index: Index) -> None:
+    hits = index.search(Query(passes=("weave-sum-tree",), kinds=("option",)), 5)
+    assert [hit.passage.symbol for hit in hits] == ["EnableSumTree", "TreeWidth"]
 
 
 def test_an_unknown_diagnostic_finds_nothing(index: Index) -> None:
@@ -98,10 +104,13 @@ def test_groups_take_turns_so_that_many_tests_hide_nothing() -> None:
 
 
 def test_a_document_that_is_titled_with_the_name_comes_first() -> None:
-    found = in_turn([Found(1, "documents", "doc"), Found(2, "documents", "doc", titled=True)])
+    found = in_turn([Found(1, "documents", "doc"), Found(2, "documents", "doc", shared=2)])
     assert [f.row for f in found] == [2, 1]
 
 
-def test_a_reason_does_not_repeat_a_whole_pasted_log(index: Index) -> None:
-    (_, reasons), *_ = index.exact([Named(SPILL + " x" * 500, "diagnostic")], None).values()
+def test_a_reason_shows_the_message_and_not_the_whole_pasted_log(index: Index) -> None:
+    reasons = [
+        why for _, found in index.exact([Named(SPILL + " x" * 500, "diagnostic")], None).values() for why in found
+    ]
+    assert reasons
     assert all(len(reason) < 120 for reason in reasons)

@@ -15,5 +15,6 @@ func.func @too_wide(%x: tensor<4xf32>) {
 // -----
 
 func.func @second(%x: tensor<4xf32>) {
+  weave.hw.mulL1 ins(%x : tensor<4xf32>)
   return
 }

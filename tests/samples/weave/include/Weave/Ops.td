@@ -16,6 +16,8 @@ def Weave_VecSumOp : Weave_Op<"vsum", [Pure]> {
   }];
 }
 
+def Weave_MulL1Op : Weave_Op<"mulL1">;
+
 // The dialect of this one is only included here.
 def Thread_SpinOp : Op<Thread_Dialect, "spin">;
 def Thread_JoinOp : Op<Thread_Dialect, "join_all">;
