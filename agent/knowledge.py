@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from indexer.home import data_home
 from indexer.messages import Message
 from indexer.reading import Job, Progress
 from indexer.records import Passage, Sort
+from indexer.server import Mirror, Server, leased
 from indexer.store import current_folder, read_store_manifest
 from retriever.records import Hit, Query
 from retriever.search import Index, open_knowledge_base
@@ -53,13 +56,35 @@ def title_of(passage: Passage) -> str:
 def store_folder(store: str | Path | None) -> Path:
     """Return the folder of the index: the one named, else the one of the data folder.
 
-    Raises `StoreError` for the address of a server, which this version cannot use yet.
+    For the address of a server it is the folder that mirrors it, brought up to date. Raises `StoreError` when the
+    server does not answer.
     """
     if store is None:
         return data_home() / "index"
-    if str(store).startswith(("http://", "https://")):
-        raise StoreError("knowledge.no_server", store=store)
-    return Path(store)
+    mirror = _mirror(store)
+    return mirror.refresh() if mirror is not None else Path(store)
+
+
+@contextmanager
+def writable_store(store: str | Path | None, manner: Manner) -> Iterator[Path]:
+    """Give the folder to build in; where the store is a server, it is published when the block ends well.
+
+    Raises `StoreError` when the server does not answer, or another writer holds its lease.
+    """
+    mirror = _mirror(store) if store is not None else None
+    if mirror is None:
+        yield store_folder(store)
+        return
+    with leased(mirror.server, manner.wait_seconds, manner.waiting):
+        yield mirror.refresh()
+        mirror.publish(manner.keep)
+
+
+def _mirror(store: str | Path) -> Mirror | None:
+    if not str(store).startswith(("http://", "https://")):
+        return None
+    name = hashlib.sha256(str(store).rstrip("/").encode()).hexdigest()[:16]
+    return Mirror(Server(str(store)), data_home() / "servers" / name)
 
 
 def open_library(store: str | Path | None) -> Library:

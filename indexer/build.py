@@ -310,6 +310,8 @@ class _Build:
     ) -> Future[None]:  # fmt: skip
         """Begin to write Chroma's collection: a copy of the old one with what changed, where the model is the same."""
         previous = self.old / "chroma" if self.old is not None and self._same_model else None
+        if previous is not None and not previous.exists():  # fetched from a server, which has its own
+            previous = None
         added = {p.key for r in readings for p in r.added} if previous is not None else None
         items = [
             ChromaItem(p.key, row, {"corpus": p.corpus, "kind": p.kind})

@@ -207,7 +207,7 @@ def new_generation(store: Path, *, keep: int) -> Iterator[Path]:
         folder.mkdir(parents=True)
         yield folder
         _settle(folder)
-        _write_whole(store / "current", name)
+        make_current(store, name)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, (OSError, sqlite3.Error)):
@@ -216,6 +216,11 @@ def new_generation(store: Path, *, keep: int) -> Iterator[Path]:
     others = [path for path in generations(store).finished if path != folder]
     for older in others[: max(0, len(others) - keep + 1)]:
         shutil.rmtree(older, ignore_errors=True)
+
+
+def make_current(store: Path, name: str) -> None:
+    """Let readers open the finished generation `name` from now on."""
+    _write_whole(store / "current", name)
 
 
 def _settle(folder: Path) -> None:

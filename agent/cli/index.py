@@ -42,9 +42,8 @@ def build(
     from agent.sources import parse_spec  # noqa: PLC0415 - as above
 
     specs = [parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
-    store = knowledge.store_folder(session.settings.store)
     manner = _manner(session.output, wait, keep, fresh=fresh)
-    with StageProgress(session.output) as progress:
+    with knowledge.writable_store(session.settings.store, manner) as store, StageProgress(session.output) as progress:
         report = knowledge.build(store, specs, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
 
@@ -53,9 +52,8 @@ def update(session: Session, wait: Wait = 10.0, keep: Keep = 2) -> int:
     """Read all corpora of the index again from where they came."""
     from agent import knowledge  # noqa: PLC0415 - as above
 
-    store = knowledge.store_folder(session.settings.store)
     manner = _manner(session.output, wait, keep)
-    with StageProgress(session.output) as progress:
+    with knowledge.writable_store(session.settings.store, manner) as store, StageProgress(session.output) as progress:
         report = knowledge.update(store, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
 

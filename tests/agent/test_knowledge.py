@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent.cli.main import run
-from agent.knowledge import build, find_passage, open_library, search, status, store_folder, update
+from agent.knowledge import build, find_passage, open_library, search, status, update
 from agent.sources import open_tree, parse_spec
-from indexer.errors import BadInput, StoreError
+from indexer.errors import BadInput
 from retriever.records import Query
 
 SCRIPT = Path(sysconfig.get_path("scripts")) / "tritonkb"
@@ -106,11 +106,6 @@ def test_the_embedder_of_an_index_is_kept(tmp_path: Path) -> None:
 def test_status_tells_a_corpus_that_is_not_what_is_installed(store: Path) -> None:
     (found,) = status(store)
     assert found.matches_toolchain in {False, None}, "the sample is no compiler; None without a toolchain"
-
-
-def test_a_server_is_told_to_be_a_folder() -> None:
-    with pytest.raises(StoreError, match="give --store DIR"):
-        store_folder("http://127.0.0.1:8000")
 
 
 def test_an_unknown_pass_gives_near_names(store: Path) -> None:
