@@ -40,7 +40,7 @@ PIECE_BYTES = 384 * 1024
 PIECES = 8  # in one request
 VECTORS = 500  # in one request
 REQUEST_SECONDS = 120.0
-# A writer that died is not waited for longer; a living one renews its lease with each batch that it uploads.
+# A writer that died is not waited for longer; nor may a build with its upload take longer.
 LEASE_SECONDS = 900.0
 # Chroma's own files: the server has its own.
 _LEFT_OUT = "chroma"
