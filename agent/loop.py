@@ -93,16 +93,24 @@ class Optimizer:
         self.lang: Lang = lang
         self.on_round = on_round
         self.rules = rules
+        self._diagnoses: dict[str, Diagnosis] = {}
 
     def run(self, source: KernelSource, goal: Goal, *, resume: bool = False) -> OptimizeDoc:
         """Optimise `source`; a resumed run goes on after its last whole round."""
         started = time.monotonic()
         state = self._resumed(source) if resume else self._begun(source, goal)
-        first = diagnose(self.bench, source, self._index, self.lang)
+        first = self._diagnose(source)
         stopped = self._rounds(state, source, first.lowering, goal)
         result = self._result(state, first, stopped, time.monotonic() - started)
         self.journal.finish(result)
         return result
+
+    def _diagnose(self, source: KernelSource) -> Diagnosis:
+        """Diagnose once what stays the best for several rounds."""
+        known = self._diagnoses.get(source.text)
+        if known is None:
+            known = self._diagnoses[source.text] = diagnose(self.bench, source, self._index, self.lang)
+        return known
 
     @property
     def _index(self) -> Index | None:
@@ -138,7 +146,7 @@ class Optimizer:
         started = time.monotonic()
         if not self._has_offers(state):
             return False
-        diagnosis = diagnose(self.bench, state.source, self._index, self.lang)
+        diagnosis = self._diagnose(state.source)
         proposal = next(self._proposals(state, diagnosis), None)
         if proposal is None:
             return False

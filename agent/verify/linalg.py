@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent.records import Launch
 from agent.verify.cleanup import clean
-from agent.verify.driver import entry_symbol, write_driver
+from agent.verify.driver import RUNTIME, entry_symbol, write_loops
 from agent.verify.externals import UnknownExternal
 from agent.verify.llvm import Llvm, ToolFailed, find_llvm, missing_tools, run_tool
 from agent.verify.signature import DeviceArgument, DeviceFunction, Unreadable, read_function
@@ -57,7 +57,7 @@ _LOWERING = (
     "--reconcile-unrealized-casts",
 )
 # No -ffast-math: results are compared, so every operation keeps its IEEE meaning.
-_CLANG_FLAGS = ("-O2", "-shared", "-fPIC", "-w", "-ffp-contract=off")
+_CLANG_FLAGS = ("-O2", "-c", "-fPIC", "-w", "-ffp-contract=off")
 # How the IR spells Triton's scalar types; those not named here are spelt the same. A sign is no part of an IR type.
 _IR_TYPES = {"u1": "i1", "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64"} | {
     "fp16": "f16",
@@ -97,30 +97,51 @@ def build_library(linalg_text: str, launch: Launch, out: Path) -> Library | NotB
         source = clean(linalg_text, function)
     except UnknownExternal as error:
         return NotBuilt(message("verify.unknown_external", kernel=launch.kernel, symbol=error.name))
-    driver = write_driver(function)
-    library = Library(out / f"{_digest(source, driver)}.so", entry_symbol(function.name), function.arguments)
+    loops = write_loops(function)
+    library = Library(out / f"{_digest(source, loops)}.so", entry_symbol(function.name), function.arguments)
     if library.path.exists():
         return library
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out) as scratch:
-        failed = _compile(tools, source, driver, Path(scratch))
+        failed = _compile(tools, source, loops, Path(scratch))
         if failed is not None:
             return NotBuilt(message("verify.tool_failed", kernel=launch.kernel, tool=failed.tool, said=failed.output))
         Path(scratch, "kernel.so").replace(library.path)
     return library
 
 
-def _compile(tools: Llvm, source: str, driver: str, folder: Path) -> ToolFailed | None:
+def _compile(tools: Llvm, source: str, loops: str, folder: Path) -> ToolFailed | None:
     """Leave `kernel.so` in `folder`, or say which tool failed."""
     (folder / "kernel.mlir").write_text(source, encoding="utf-8")
     (folder / "order.mlir").write_text(_matmul_order(), encoding="utf-8")
-    (folder / "driver.c").write_text(driver, encoding="utf-8")
-    native = "-mcpu=native" if platform.machine() == "aarch64" else "-march=native"
-    return (
-        run_tool([tools.mlir_opt, "kernel.mlir", *_LOWERING, "-o", "lowered.mlir"], folder)
-        or run_tool([tools.mlir_translate, "--mlir-to-llvmir", "lowered.mlir", "-o", "kernel.ll"], folder)
-        or run_tool([tools.clang, *_CLANG_FLAGS, native, "kernel.ll", "driver.c", "-o", "kernel.so", "-lm"], folder)
+    runtime = _runtime(tools, folder.parent)
+    if isinstance(runtime, ToolFailed):
+        return runtime
+    failed = run_tool([tools.mlir_opt, "kernel.mlir", *_LOWERING, "-o", "lowered.mlir"], folder) or run_tool(
+        [tools.mlir_translate, "--mlir-to-llvmir", "lowered.mlir", "-o", "kernel.ll"], folder
     )
+    if failed is not None:
+        return failed
+    with (folder / "kernel.ll").open("a", encoding="utf-8") as ir:
+        ir.write(loops)
+    return run_tool([tools.clang, *_CLANG_FLAGS, _native(), "kernel.ll", "-o", "kernel.o"], folder) or run_tool(
+        [tools.linker, "-shared", "-Bsymbolic", "kernel.o", runtime, "-o", "kernel.so", "-lm", "-lc"], folder
+    )
+
+
+def _runtime(tools: Llvm, out: Path) -> Path | ToolFailed:
+    """Compile the C that all kernels share, once for a folder; it comes into being whole."""
+    made = out / f"{_digest(RUNTIME, '')}.o"
+    if made.exists():
+        return made
+    with tempfile.TemporaryDirectory(dir=out) as scratch:
+        Path(scratch, "runtime.c").write_text(RUNTIME, encoding="utf-8")
+        failed = run_tool([tools.clang, *_CLANG_FLAGS, _native(), "runtime.c", "-o", "runtime.o"], Path(scratch))
+        return failed or Path(scratch, "runtime.o").replace(made)
+
+
+def _native() -> str:
+    return "-mcpu=native" if platform.machine() == "aarch64" else "-march=native"
 
 
 def _fits(function: DeviceFunction, signature: Mapping[str, str]) -> bool:
@@ -149,7 +170,7 @@ def _processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
 
 
-def _digest(source: str, driver: str) -> str:
-    """Name a build by all that decides it: the IR, how it is lowered, the C around it, the machine."""
-    parts = (source, driver, _matmul_order(), *_LOWERING, *_CLANG_FLAGS, platform.machine(), _processor())
+def _digest(source: str, loops: str) -> str:
+    """Name a build by all that decides it: the IR, how it is lowered, what is around it, the machine."""
+    parts = (source, loops, RUNTIME, _matmul_order(), *_LOWERING, *_CLANG_FLAGS, platform.machine(), _processor())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

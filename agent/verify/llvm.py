@@ -1,4 +1,4 @@
-"""The LLVM 19 tools that turn Linalg IR into native code: where they are, and running them."""
+"""The tools that turn Linalg IR into native code, LLVM 19's and a linker: where they are, and running them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from pathlib import Path
 # The IR of triton-ascend 3.2.0 is LLVM 20 (git), which LLVM 19 reads but 18 does not; Debian's names carry the number.
 LLVM_VERSION = "19"
 _TOOLS = ("mlir-opt", "mlir-translate", "clang")
+# clang needs it too; called directly it links in 6 ms, through clang in 60 ms.
+_LINKER = "ld"
 # A build takes 0.3-0.6 s; a tool that needs a hundred times that will not end.
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Llvm:
-    """Paths of the three tools."""
+    """Paths of the tools."""
 
     mlir_opt: Path
     mlir_translate: Path
     clang: Path
+    linker: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +40,17 @@ class ToolFailed:
 @cache
 def find_llvm() -> Llvm | None:
     """Find the tools on PATH or in Debian's own folder; None when one is missing (`missing_tools` says which)."""
-    found = {tool: _which(tool) for tool in _TOOLS}
-    mlir_opt, mlir_translate, clang = (found[tool] for tool in _TOOLS)
-    if mlir_opt is None or mlir_translate is None or clang is None:
+    mlir_opt, mlir_translate, clang = (_which(tool) for tool in _TOOLS)
+    linker = shutil.which(_LINKER)
+    if mlir_opt is None or mlir_translate is None or clang is None or linker is None:
         return None
-    return Llvm(mlir_opt, mlir_translate, clang)
+    return Llvm(mlir_opt, mlir_translate, clang, Path(linker))
 
 
 def missing_tools() -> tuple[str, ...]:
-    """Return the Debian names of the tools that are not here."""
-    return tuple(f"{tool}-{LLVM_VERSION}" for tool in _TOOLS if _which(tool) is None)
+    """Return the Debian names of the tools that are not here, and of the package of the linker."""
+    missing = tuple(f"{tool}-{LLVM_VERSION}" for tool in _TOOLS if _which(tool) is None)
+    return missing if shutil.which(_LINKER) else (*missing, "binutils")
 
 
 def _which(tool: str) -> Path | None:

@@ -15,15 +15,16 @@ _HIDDEN = re.compile(r"\b(?:SyncBlockLockArgIdx|WorkspaceArgIdx) = (\d+)")
 # Behind the user's: the grid's three sizes, then the program's three indices, all i32.
 GRID_ARGUMENTS = 6
 
-C_TYPES = {
-    "i1": "_Bool",
-    "i8": "int8_t",
-    "i16": "int16_t",
-    "i32": "int32_t",
-    "i64": "int64_t",
-    "index": "int64_t",
-    "f16": "_Float16",
-    "bf16": "__bf16",
+# How LLVM IR spells MLIR's scalar types.
+LLVM_TYPES = {
+    "i1": "i1",
+    "i8": "i8",
+    "i16": "i16",
+    "i32": "i32",
+    "i64": "i64",
+    "index": "i64",
+    "f16": "half",
+    "bf16": "bfloat",
     "f32": "float",
     "f64": "double",
 }
@@ -85,7 +86,7 @@ def _argument_type(part: str) -> str:
 def _argument(text: str) -> DeviceArgument:
     memref = _MEMREF.fullmatch(text)
     element = memref[1] if memref else text
-    if element not in C_TYPES:
+    if element not in LLVM_TYPES:
         raise Unreadable(f"argument of type {text}")
     return DeviceArgument(element, pointer=memref is not None)
 

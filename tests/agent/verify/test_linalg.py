@@ -343,7 +343,7 @@ def test_a_build_is_taken_from_the_folder_when_the_text_is_the_same(tmp_path):
     assert build(text, tmp_path, a="*fp32").path == first
     assert first.stat().st_mtime_ns == written
     assert build(module("%a: memref<?xf16>", ""), tmp_path, a="*fp16").path != first
-    assert [p.suffix for p in tmp_path.iterdir()] == [".so", ".so"]
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".o", ".so", ".so"]  # the runtime's is compiled once
 
 
 @pytest.mark.parametrize(
