@@ -17,9 +17,11 @@ from agent.toolchain.client import Worker
 from agent.verify.cheats import find_cheats
 from agent.verify.exam import CannotBuild, Case, Exam
 from agent.verify.judge import Finding, Right, judge
+from agent.verify.kept import KeptLibraries
 from agent.verify.linalg import NotBuilt
 from agent.verify.running import Broke, InterpreterRunner, Level, LinalgRunner, Runner
 from agent.workbench import Workbench
+from indexer.home import data_home
 from indexer.messages import Message, message
 
 Verdict = Literal["right", "wrong", "cheating", "unchecked"]
@@ -60,7 +62,8 @@ class Verifier:
 
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
-        self._linalg = LinalgRunner(bench.worker, bench.install, bench.target, bench.scratch / "libraries")
+        kept = KeptLibraries(data_home() / "cache" / "libraries")
+        self._linalg = LinalgRunner(bench.worker, bench.install, bench.target, bench.scratch / "libraries", kept)
         self._interpreter: Worker | None = None
         self._exams: list[Exam] = []
 

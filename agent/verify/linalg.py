@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,7 +19,7 @@ from agent.records import Launch
 from agent.verify.cleanup import clean
 from agent.verify.driver import RUNTIME, entry_symbol, write_loops
 from agent.verify.externals import UnknownExternal
-from agent.verify.llvm import Llvm, ToolFailed, find_llvm, missing_tools, run_tool
+from agent.verify.llvm import Llvm, ToolFailed, find_llvm, identify, missing_tools, run_tool
 from agent.verify.signature import DeviceArgument, DeviceFunction, Unreadable, read_function
 from indexer.messages import Message, message
 
@@ -170,7 +170,24 @@ def _processor() -> str:
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
 
 
+@cache
+def builder_identity() -> tuple[str, ...]:
+    """Return what decides a build besides the IR: how it is lowered, what is around it, the tools, the machine.
+
+    Without the tools, which then build nothing, they are left out.
+    """
+    tools = find_llvm()
+    programs = () if tools is None else (tools.mlir_opt, tools.mlir_translate, tools.clang, tools.linker)
+    ours = (RUNTIME, _matmul_order(), *_LOWERING, *_CLANG_FLAGS, *_sources())
+    return (*ours, *map(identify, programs), platform.machine(), _processor())
+
+
+def _sources() -> Iterator[str]:
+    """Yield our own code that shapes the IR on its way: another version of it builds other libraries."""
+    for name in ("cleanup", "driver", "externals", "linalg", "signature"):
+        yield resources.files("agent.verify").joinpath(f"{name}.py").read_text(encoding="utf-8")
+
+
 def _digest(source: str, loops: str) -> str:
-    """Name a build by all that decides it: the IR, how it is lowered, what is around it, the machine."""
-    parts = (source, loops, RUNTIME, _matmul_order(), *_LOWERING, *_CLANG_FLAGS, platform.machine(), _processor())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    """Name a build inside one run."""
+    return hashlib.sha256("\0".join((source, loops, *builder_identity())).encode()).hexdigest()[:32]

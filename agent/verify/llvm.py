@@ -61,6 +61,13 @@ def _which(tool: str) -> Path | None:
     return None if found is None else Path(found)
 
 
+def identify(program: Path) -> str:
+    """Name a program as it is now: one that is replaced has another size or another time of change."""
+    real = program.resolve()
+    state = real.stat()
+    return f"{real} {state.st_size} {state.st_mtime_ns}"
+
+
 def run_tool(command: list[str | Path], folder: Path) -> ToolFailed | None:
     """Run one tool in `folder`, in a process group of its own; None when it succeeded."""
     tool = Path(command[0]).name

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,8 +17,9 @@ from agent.toolchain.client import Reply, Worker
 from agent.toolchain.flags import adapter_passes
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.targets import Target
-from agent.verify.linalg import NotBuilt, build_library
-from agent.verify.llvm import run_tool
+from agent.verify.kept import KeptLibraries
+from agent.verify.linalg import NotBuilt, build_library, builder_identity
+from agent.verify.llvm import identify, run_tool
 from agent.verify.values import Values
 from indexer.errors import BadInput, SandboxError
 from indexer.messages import Message, message
@@ -98,12 +100,17 @@ class InterpreterRunner:
 
 
 class LinalgRunner:
-    """Runs kernels as the Linalg IR that the Ascend compilers receive, built once for each launch."""
+    """Runs kernels as the Linalg IR that the Ascend compilers receive, built once for each launch.
+
+    Builds happen in `folder`; `kept` are those of earlier runs.
+    """
 
     level: Level = "linalg_cpu"
 
-    def __init__(self, worker: Worker, install: AscendInstall, target: Target, folder: Path) -> None:
-        self.worker, self.install, self.target, self.folder = worker, install, target, folder
+    def __init__(
+        self, worker: Worker, install: AscendInstall, target: Target, folder: Path, kept: KeptLibraries
+    ) -> None:
+        self.worker, self.install, self.target, self.folder, self.kept = worker, install, target, folder, kept
         self._libraries: dict[str, dict[str, bytes]] = {}
 
     def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
@@ -128,12 +135,25 @@ class LinalgRunner:
         if captured.ttir is None:
             said = captured.diagnostic.message if captured.diagnostic else ""
             return NotBuilt(message("verify.front_end", kernel=captured.launch.kernel, said=said))
-        text = self._lower(captured.ttir, captured.launch)
+        flags = [step.flag for step in adapter_passes(self.target, captured.launch.options)]
+        name = self._name(captured.ttir, captured.launch, flags)
+        known = self.kept.read(name)
+        if known is not None:
+            return known
+        text = self._lower(captured.ttir, captured.launch, flags)
         built = text if isinstance(text, NotBuilt) else build_library(text, captured.launch, self.folder)
-        return built if isinstance(built, NotBuilt) else built.path.read_bytes()
+        if isinstance(built, NotBuilt):
+            return built
+        library = built.path.read_bytes()
+        self.kept.keep(name, library)
+        return library
 
-    def _lower(self, ttir: str, launch: Launch) -> str | NotBuilt:
-        flags = [step.flag for step in adapter_passes(self.target, launch.options)]
+    def _name(self, ttir: str, launch: Launch, flags: Sequence[str]) -> str:
+        """Name a build by all that decides it: the IR, the signature, the compilers and how they are called."""
+        parts = (ttir, repr(launch.signature), *flags, identify(self.install.adapter), *builder_identity())
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _lower(self, ttir: str, launch: Launch, flags: Sequence[str]) -> str | NotBuilt:
         self.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             Path(scratch, "kernel.ttir").write_text(ttir, encoding="utf-8")

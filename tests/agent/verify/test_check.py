@@ -12,9 +12,10 @@ from agent.records import KernelSource
 from agent.toolchain.install import find_ascend
 from agent.toolchain.targets import find_target
 from agent.verify.check import Checks, Verifier
+from agent.verify.kept import KeptLibraries
 from agent.verify.linalg import NotBuilt
 from agent.verify.llvm import find_llvm
-from agent.verify.running import InterpreterRunner
+from agent.verify.running import InterpreterRunner, LinalgRunner, Ran, make_inputs
 from indexer.messages import LANGUAGES, render
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.skipif(find_llvm() is None, reason="LLVM 19 is not installed")]
@@ -210,3 +211,16 @@ def test_fast_kernels_of_the_pairs_compute_what_the_slow_ones_do(verifier):
     # One is an approximation that keeps three digits, one changes the type of its inputs.
     assert other == {"erf_poly": "wrong", "int8_math": "cheating"}
     assert {checks.level for name, checks in found.items() if name not in other} == {"linalg_cpu"}
+
+
+def test_what_one_run_built_the_next_takes_from_disk_and_computes_the_same(bench, tmp_path):
+    source, kept = KernelSource(Path("kernel.py"), RETURNS), KeptLibraries(tmp_path / "kept")
+    inputs = make_inputs(bench.worker, source, bench.target, 0, 0)
+    first, second = (
+        LinalgRunner(bench.worker, bench.install, bench.target, tmp_path / name, kept).run(source, inputs, 0)
+        for name in ("first", "second")
+    )
+    assert isinstance(first, Ran)
+    assert first == second
+    assert (tmp_path / "first").exists()
+    assert not (tmp_path / "second").exists()  # nothing was lowered or linked there
