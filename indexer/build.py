@@ -22,8 +22,8 @@ from indexer.chroma import ChromaItem, write_chroma
 from indexer.corpus import Manifest, read_manifest
 from indexer.embed import Embedder, Vectors
 from indexer.errors import StoreError
-from indexer.graph.links import link_passages
 from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
+from indexer.naming import Naming
 from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus
 from indexer.records import Passage
 from indexer.shelf import Shelf, Tally, begin_shelf, editing
@@ -39,7 +39,6 @@ from indexer.store import (
     read_store_manifest,
     writing,
 )
-from indexer.symbols import name_passages
 from indexer.words import words_of
 
 # An old id resolves through this many updates of its corpus.
@@ -187,17 +186,16 @@ class _Build:
             kinds = _write_columns(folder, shelf, [manifests.get(m.name) or read_manifest(m.name) for m in marks])
             rows = [row.passage for row in shelf.everything()]
             shelf.close()
-        with self._stage("embed"):
-            vectors = self._embed(rows, source)
-            np.save(folder / "vectors.npy", vectors)
-        with ThreadPoolExecutor(1) as pool:  # Chroma works in native code, beside the counting
+        # Names have a process of their own, and Chroma works in native code, beside the counting.
+        with Naming(folder / "passages.sqlite", len(rows)) as naming, ThreadPoolExecutor(1) as pool:
+            with self._stage("embed"):
+                vectors = self._embed(rows, source)
+                np.save(folder / "vectors.npy", vectors)
             chroma = self._start_chroma(pool, folder, readings, rows, vectors)
-            with self._stage("symbols"):
-                namings = name_passages(rows)
-                with editing(folder / "passages.sqlite") as writer:
-                    writer.set_names(namings, link_passages(rows, namings))
             with self._stage("words"):
                 self._write_words(folder, rows, source)
+            with self._stage("symbols"):
+                naming.result()
             chroma.result()
         made = StoreManifest(self.embedder.model, self.embedder.dimension, self.embedder.versions, kinds, marks, _now(),
                              PARTS)  # fmt: skip
