@@ -2,22 +2,30 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from agent.cli.main import run
-from agent.pass_map import CoverageDoc, cover, map_passes
+from agent.pass_map import CoverageDoc, cover
 from agent.toolchain.install import find_ascend
+from agent.toolchain.pipelines import TOOLCHAINS, seen_passes
 from indexer.build import build_index
-from indexer.corpus import FolderTree, Manifest, read_manifest
-from indexer.embed import HashEmbedder, load_embedder
+from indexer.chunk import chunk_file
+from indexer.corpus import MAX_FILE_BYTES, FolderTree, Manifest, read_manifest
+from indexer.embed import HashEmbedder
 from indexer.git import GitTree
+from indexer.graph.links import link_passages
 from indexer.reading import Job
+from indexer.records import Passage
+from indexer.shelf import Shelf, begin_shelf, editing
 from indexer.store import open_generation
+from indexer.symbols import name_passages
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 SOURCES = os.environ.get("TRITONKB_SOURCES")
+NO_SOURCES = "TRITONKB_SOURCES names no folder with the compilers' repositories"
 # The commits of the wheels of the pinned compilers, and in which repository each is.
 PINNED = {
     "ascendnpu-ir": ("ascendnpu-ir", "8796a8ac1508"),
@@ -100,17 +108,48 @@ def test_status_lists_the_passes_of_the_installed_compilers_once_and_tells_their
     assert "unmapped: kept" in out
 
 
-@pytest.mark.slow
-@pytest.mark.toolchain
-@pytest.mark.skipif(SOURCES is None, reason="TRITONKB_SOURCES names no folder with the compilers' repositories")
-def test_every_pass_that_the_compilers_run_is_mapped_to_the_real_sources(tmp_path: Path) -> None:
-    jobs = []
-    for name, (folder, commit) in PINNED.items():
+@pytest.fixture(scope="module")
+def passages() -> list[Passage]:
+    """Cut the sources of the pinned compilers, in the order in which a shelf numbers them."""
+    found: list[Passage] = []
+    for name, (folder, commit) in sorted(PINNED.items()):
         manifest = read_manifest(name)
         tree = GitTree(name, manifest.target, Path(SOURCES or "") / folder, commit)
-        jobs.append(Job(tree, manifest, name))
-    build_index(tmp_path / "index", jobs, load_embedder("none"), lambda *_: None)
-    found = {c.toolchain: c for c in map_passes(tmp_path / "index")}
+        for entry, content in tree.read([e for e in tree.entries() if manifest.takes(e.path)]):
+            grammar, text = manifest.grammar(entry.path), content.decode("utf-8", errors="replace")
+            if grammar is not None and len(content) <= MAX_FILE_BYTES:
+                found += chunk_file(tree.corpus, entry.path, text, grammar, manifest.kind(entry.path)).passages
+    return sorted(found, key=lambda p: (p.corpus, p.path, p.start_line))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SOURCES is None, reason=NO_SOURCES)
+def test_the_graph_of_two_trees_takes_less_than_eight_seconds_of_cpu(passages: list[Passage]) -> None:
+    both = [p for p in passages if p.corpus != "ascendnpu-ir-a5"]
+    begin = time.process_time()
+    assert len(link_passages(both, name_passages(both))) > 10_000
+    assert time.process_time() - begin < 8
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SOURCES is None, reason=NO_SOURCES)
+@pytest.mark.toolchain
+def test_every_pass_that_the_compilers_run_is_mapped_to_the_real_sources(
+    passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install = find_ascend()
+    monkeypatch.setenv("TRITONKB_HOME", str(tmp_path))
+    seen = seen_passes(install)
+    namings = name_passages(passages)
+    begin_shelf(tmp_path / "passages.sqlite", None)
+    with editing(tmp_path / "passages.sqlite") as writer:
+        writer.add(enumerate(passages))
+        writer.number_rows()
+        for name, (_, commit) in PINNED.items():
+            writer.set_commit(name, 1, commit, kept=1)
+        writer.set_names(namings, link_passages(passages, namings))
+    shelf = Shelf(tmp_path / "passages.sqlite")
+    found = {toolchain: cover(toolchain, seen[toolchain], shelf, frozenset(PINNED)) for toolchain in TOOLCHAINS}
     counts = {name: (c.seen, c.own, c.defined, c.implemented) for name, c in found.items()}
     assert counts == {"a3": (106, 99, 99, 99), "a5": (169, 155, 155, 155), "adapter": (10, 8, 8, 8)}
     assert {name: len(c.upstream_not_indexed) for name, c in found.items()} == {"a3": 7, "a5": 14, "adapter": 2}
