@@ -28,6 +28,7 @@ class Glossary:
     """Phrases looked up in questions, the longest first."""
 
     def __init__(self, said: Sequence[tuple[str, str]], words: Mapping[str, str]) -> None:
+        self.said = tuple(said)
         self._english = {_tokens(phrase): meant for phrase, meant in said if not has_chinese(phrase)}
         self._longest = max(map(len, self._english), default=0)
         self._chinese = [(_packed(phrase), meant) for phrase, meant in said if has_chinese(phrase)]

@@ -5,14 +5,17 @@ Everything that can be tuned is in `Weights`; bench/retrieval.py measures it on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.lexical import K1, LexicalField
 from indexer.records import Relation
 from indexer.store import Generation
+from indexer.words import has_chinese
 from retriever.kin import ANY, Kin, Preference
 from retriever.query import Understood
 
@@ -24,24 +27,27 @@ class Weights:
     """Everything that can be tuned.
 
     `depth` passages of each list count; the scores of a list are brought to 0..1 over these. The glossary's words count
-    `meant` and translated words `translated` of the user's own. What a passage scores, its links pass on to others by
-    `linked`, from the best `spread` passages. A file scores the sum of its best passages by `file_share`; its second
-    and further passages are shown with `repeat` of that. A file's translation or variant scores at least `kin` of it.
+    `meant` and translated words `translated` of the user's own; Chinese words count `chinese`, beside the others. What
+    a passage scores, its links pass on to others by `linked`, from the best `spread` passages; `considered` passages
+    are grouped by file. A file scores the sum of its best passages by `file_share`; its second and further passages are
+    shown with `repeat` of that. A file's translation or variant scores `kin` of it.
     """
 
     body: float = 1.0
-    natural: float = 0.5
+    natural: float = 0.6
     dense: float = 0.3
     depth: int = 300
-    meant: float = 0.4
+    meant: float = 0.5
     translated: float = 1.0
-    linked: float = 0.3
+    chinese: float = 0.5
+    considered: int = 400
+    linked: float = 0.4
     spread: int = 120
     test: float = 0.5
     damped: float = 0.7
     file_share: tuple[float, ...] = (1.0, 0.3, 0.15)
     repeat: tuple[float, ...] = (1.0, 0.5, 0.35)
-    exact: float = 0.5
+    exact: float = 0.3
     kin: float = 0.95
 
 
@@ -111,16 +117,34 @@ def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DE
 
 def _lists(generation: Generation, asked: Asked, weights: Weights) -> dict[str, Scores]:
     question = asked.question
-    told = ((question.words, 1.0), (question.meant, weights.meant), (question.translated, weights.translated))
+    own = [word for word in question.words if not has_chinese(word)]
+    chinese = [word for word in question.words if has_chinese(word)]
+    told = ((own, 1.0), (question.meant, weights.meant), (question.translated, weights.translated))
     lists = {"body": (weights.body, generation.body), "natural": (weights.natural, generation.natural)}
     parts: dict[str, Scores] = {}
     for name, (weight, field) in lists.items():
-        scores = np.sum([share * field.score(words) for words, share in told if words], axis=0, dtype=np.float32)
-        parts[name] = weight * _scaled(_only(np.broadcast_to(scores, field.count), asked.allowed), weights.depth)
+        scores = np.zeros(field.count, np.float32)
+        for words, share in told:
+            if words and share:
+                scores += share * field.score(words)
+        parts[name] = weight * _scaled(_only(scores, asked.allowed), weights.depth)
+        if chinese:
+            parts[name] += weight * weights.chinese * _only(_covered(field, chinese), asked.allowed)
     if asked.vector is not None:
         near = np.asarray(generation.vectors @ asked.vector, np.float32)
         parts["meaning"] = weights.dense * _scaled(_only(near, asked.allowed), weights.depth)
     return parts
+
+
+def _covered(field: LexicalField, words: Sequence[str]) -> Scores:
+    """Return how much of the words' weight each passage has, from 0 to 1.
+
+    Only documents and notes have Chinese words; brought to the scale of the best of them, they would outshine all code.
+    """
+    counts = [count for word in words if (count := field.frequency(word))]
+    # A passage of average length that has each word once scores 1.
+    whole = sum(math.log1p((field.count - count + 0.5) / (count + 0.5)) for count in counts) / (K1 + 1.0)
+    return np.minimum(field.score(words) / np.float32(whole or 1.0), np.float32(1.0))
 
 
 def _only(scores: Scores, allowed: npt.NDArray[np.bool_] | None) -> Scores:
@@ -130,15 +154,18 @@ def _only(scores: Scores, allowed: npt.NDArray[np.bool_] | None) -> Scores:
 def _scaled(scores: Scores, depth: int) -> Scores:
     """Bring the best `depth` scores to 0..1 and the others to 0."""
     out = np.zeros_like(scores)
-    depth = min(depth, len(scores))
-    if depth == 0:
-        return out
-    best = np.argpartition(scores, -depth)[-depth:]
-    best = best[scores[best] > 0]
+    best = _best(scores, depth)
     if len(best):
         low, high = float(scores[best].min()), float(scores[best].max())
         out[best] = (scores[best] - low) / (high - low) if high > low else 1.0
     return out
+
+
+def _best(scores: Scores, count: int) -> npt.NDArray[np.int64]:
+    """Return the rows of the best scores above zero, in no order."""
+    count = min(count, len(scores))
+    best = np.argpartition(scores, -count)[-count:] if count else np.zeros(0, np.int64)
+    return best[scores[best] > 0]
 
 
 def _handed_on(
@@ -146,10 +173,7 @@ def _handed_on(
 ) -> Scores:
     """Return what each passage gets from the best one that is linked to it."""
     out = np.zeros_like(total)
-    count = min(weights.spread, len(total))
-    best = np.argpartition(total, -count)[-count:] if count else np.zeros(0, np.int64)
-    rows = best[total[best] > 0].tolist()
-    for link in generation.shelf.links(rows):
+    for link in generation.shelf.links(_best(total, weights.spread).tolist()):
         share = weights.linked * _HANDED.get(link.relation, 0.0)
         for giver, taker in ((link.source, link.target), (link.target, link.source)):
             if share and (allowed is None or allowed[taker]):
@@ -168,7 +192,7 @@ def _damping(generation: Generation, weights: Weights) -> Scores:
 
 def _files(total: Scores, numbers: npt.NDArray[np.int32], weights: Weights) -> dict[int, _File]:
     """Group the rows by file, best first in both."""
-    rows = np.flatnonzero(total > 0)
+    rows = _best(total, weights.considered)
     rows = rows[np.argsort(-total[rows], kind="stable")]
     files: dict[int, _File] = {}
     for row, number, score in zip(rows.tolist(), numbers[rows].tolist(), total[rows].tolist(), strict=True):
