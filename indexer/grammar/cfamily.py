@@ -14,7 +14,8 @@ _PIECE = re.compile(
 # A header of rights says nothing about the code below: from the first to the last of its lines.
 _RIGHTS = re.compile(
     r"copyright|licen[sc]e|all rights reserved|warrant|conditions of any kind|spdx|apache\.org|llvm exceptions"
-    r"|distributed (?:under|on an)|permission is hereby|dealings in the software|either express or implied",
+    r"|distributed (?:under|on an)|permission is hereby|either express or implied"
+    r"|in no event shall|dealings in\b|^\W*the software\.\s*$",
     re.IGNORECASE,
 )
 MAX_RIGHTS_LINES = 40

@@ -53,6 +53,16 @@ def test_decorators_and_docstrings_stay_with_their_function() -> None:
     assert all("def plan row" in p.natural for p in others)
 
 
+def test_a_header_of_rights_is_no_language() -> None:
+    rights = [
+        "Copyright (c) Somebody 2025.", "", "Permission is hereby granted, free of charge, to any person", "",
+        "FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN", "THE SOFTWARE.",
+    ]  # fmt: skip
+    head = "".join(f"# {line}\n" for line in rights)
+    (passage,) = chunk("a.py", f"{head}\n# Plans rows.\nimport toy\n")
+    assert passage.natural == "a. Plans rows."
+
+
 def test_strings_of_code_are_no_language() -> None:
     text = 'IR = """\ntoy.copy %a into %b by rows\n"""\n\n\ndef f():\n    raise E("the row is too wide")\n'
     natural = " ".join(p.natural for p in chunk("a.py", text))
