@@ -162,7 +162,7 @@ def _lower(job: _Job) -> Collected:
         *TREE_FLAGS,
     ]
     tree = job.work / "bishengir-dumps"
-    main = [*command, *CHANGED_ONLY, f"--mlir-print-ir-tree-dir={tree}", "--save-temps=.", "-o", "kernel.o"]
+    main = [*command, *CHANGED_ONLY, f"--mlir-print-ir-tree-dir={tree}", "-o", "kernel.o"]
     if job.target.arch == "a5":
         # Both are flags of this compiler only.
         outcome = job.run([*main, "--print-pass-id", "--enable-print-memory-allocated-size"], "bishengir")

@@ -2,7 +2,7 @@
 
 Without it the compilers fail after all of their own passes, and the one for 950 even tries five times
 (AscendNPU-IR@f9d978b1:bishengir/lib/Tools/bishengir-compile/BiShengIRCompileMain.cpp:305-380). With it they exit 0
-exactly when the kernel compiles, and the module stays where `--save-temps` puts it.
+exactly when the kernel compiles, and the module is copied to where they work (ascendnpu-ir 1.1.0 has no `--save-temps`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _SCRIPT = f"""#!/bin/sh
 for argument in "$@"; do
   if [ "$argument" = --version ]; then echo "{_VERSION}"; exit 0; fi
 done
+case "$1" in *.mlir) cp "$1" . || exit ;; esac
 while [ $# -gt 1 ]; do
   if [ "$1" = -o ]; then : > "$2"; exit; fi
   shift
