@@ -7,6 +7,7 @@ and what compilers put before a message is dropped.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,13 +34,15 @@ _PREFIX = re.compile(
 )
 # An apostrophe inside a word quotes nothing.
 _QUOTED = re.compile(r"""(?<!\w)'[^'\n]*'(?!\w)|"[^"\n]*"|`[^`\n]*`""")
-_VALUE = re.compile(r"[%@#][\w$.#-]+")
-_ANGLES = re.compile(r"!?[\w.]*<[^<>]*>")
+_VALUE = re.compile(r"[%@#](?:[\w$.#-]+|\*)")
+_ANGLES = re.compile(r"(?<![\w.])!?[\w.]*<[^<>]*>")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?![A-Za-z_])")
 _SUBJECT = re.compile(r"'([a-z_]\w*(?:\.\w+)+)' op\b")
 _HOLES = re.compile(r"\*(?:\s*\*)+")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]+")
+# A word that stands alone in a masked message: beside a hole it may be a part of one.
+_ALONE = re.compile(r"(?<![\w*])[^\W\d_]+(?![\w*])")
 
 
 def mask(text: str) -> str:
@@ -85,6 +88,11 @@ class Templates:
         split = ((name, pieces_of(name)) for name in names)
         self._known = [_Template(name, pieces, sum(map(len, pieces))) for name, pieces in split if pieces]
         self._known.sort(key=lambda t: -t.letters)
+        # By its longest word, so that a line is compared with a few only.
+        self._by_word: dict[str, list[_Template]] = defaultdict(list)
+        for template in self._known:
+            words = _ALONE.findall(template.text) or [""]
+            self._by_word[max(words, key=len)].append(template)
 
     def find(self, text: str) -> list[str]:
         """Return the messages that stand in `text`, the ones that explain most of it first.
@@ -96,7 +104,7 @@ class Templates:
         found: dict[str, int] = {}
         for line in dict.fromkeys([*lines, joined]):
             best = 0
-            for template in self._known:
+            for template in self._of_words(line):
                 if template.letters * 2 < best:
                     break
                 if _fits(template.pieces, line) and (template.text == line or says_enough(template.text)):
@@ -104,6 +112,11 @@ class Templates:
                     best = max(best, template.letters)
         most = max(found.values(), default=0)
         return [name for name, letters in sorted(found.items(), key=lambda item: -item[1]) if letters * 2 >= most]
+
+    def _of_words(self, line: str) -> list[_Template]:
+        """Return the messages that may stand in a line, the longest first."""
+        words = {"", *_WORD.findall(line)}
+        return sorted((t for word in words for t in self._by_word.get(word, ())), key=lambda t: -t.letters)
 
     def near(self, text: str, limit: int) -> list[str]:
         """Return messages that share the most words with `text`."""

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from indexer.diagnostics import Templates, mask, says_enough
@@ -17,6 +19,8 @@ TEMPLATES = Templates([OVERFLOW, "unsupported reduce operation:", "unsupported r
         ("ValueError: unknown arch `b3`", "unknown arch *"),
         ("it doesn't fit, won't fit", "it doesn't fit, won't fit"),
         ("LLVM ERROR: cannot go on", "cannot go on"),
+        ("item #12 of @kernel", "item * of *"),
+        ("item #* of @*", "item * of *"),
         ("", ""),
     ],
 )
@@ -61,3 +65,10 @@ def test_a_message_that_is_worded_a_little_differently_is_told_as_near() -> None
 def test_a_word_or_two_is_no_message() -> None:
     assert not says_enough("failed *")
     assert says_enough("unsupported reduce operation:")
+
+
+def test_a_long_or_strange_text_is_read_in_no_time() -> None:
+    strange = ["a" * 1_000_000, "<" * 5000 + ">" * 5000, "a." * 500_000, "'" * 100_000, "x<" * 900, "loc(" * 3000]
+    begin = time.process_time()
+    assert [TEMPLATES.find(text) for text in (*strange, "error: cannot lower 12 of them\n" * 5000)] == [[]] * 7
+    assert time.process_time() - begin < 2
