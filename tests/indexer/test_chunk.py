@@ -106,7 +106,7 @@ def test_a_long_function_keeps_its_signature_in_every_part() -> None:
     assert "counted" not in passages[1].natural
 
 
-def test_a_file_that_does_not_parse_is_cut_into_windows_and_counted() -> None:
+def test_a_file_that_does_not_parse_is_cut_all_the_same_and_counted() -> None:
     text = "\n".join(["MACRO(((( {{{ ]]] ;; )) template <"] * 300)
     chunked = chunk_file(CORPUS, "a.hpp", text, LANGUAGES[".hpp"])
     assert not chunked.parsed
