@@ -79,6 +79,8 @@ def open_tree(spec: CorpusSpec, progress: Progress = lambda _done, _total: None)
 
 def _opened(spec: CorpusSpec, path: Path) -> tuple[Tree, Message | None]:
     manifest = spec.manifest
+    if not path.exists():
+        raise BadInput("index.no_folder", path=path)
     if path.is_dir() and is_repository(path):
         if spec.revision:
             return GitTree(manifest.name, manifest.target, path, spec.revision), None

@@ -2,7 +2,7 @@
 
 Without it the compilers fail after all of their own passes, and the one for 950 even tries five times
 (AscendNPU-IR@f9d978b1:bishengir/lib/Tools/bishengir-compile/BiShengIRCompileMain.cpp:305-380). With it they exit 0
-exactly when the kernel compiles, and the module is copied to where they work (ascendnpu-ir 1.1.0 has no `--save-temps`).
+exactly when the kernel compiles, and the module is copied to where they work: ascendnpu-ir 1.1.0 has no `--save-temps`.
 """
 
 from __future__ import annotations

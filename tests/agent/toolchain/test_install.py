@@ -18,10 +18,12 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from agent.toolchain.commits import read_commits, read_versions
+from agent.toolchain.commits import Expected, expected_commits, read_commits, read_versions
 from agent.toolchain.install import find_ascend, inspect_environment, private_environment, read_pins
 from agent.toolchain.pip import install_requirements, make_environment
 from agent.toolchain.provision import (
+    Choice,
+    chosen_pins,
     exact_requirements,
     install_ascend,
     read_installed,
@@ -276,6 +278,102 @@ def test_the_pins_name_exact_versions() -> None:
 def test_a_manifest_names_the_commit_of_the_pinned_wheel() -> None:
     newest = {corpus: next(iter(rows.values())) for corpus, rows in read_pins().sources.items()}
     assert {corpus: read_manifest(corpus).commit for corpus in newest} == newest
+
+
+def _build(folder: Path, said: str = "bishengir-opt 9.9.9 (/src/bishengir 0123456789ab 2026-01-01)") -> Path:
+    """Leave a build of the compilers that says who it is."""
+    folder.mkdir()
+    for tool in ("bishengir-compile", "bishengir-opt"):
+        (folder / tool).write_text(f"#!/bin/sh\necho '{said}'\n")
+        (folder / tool).chmod(0o755)
+    return folder
+
+
+def _pinned_environment(version: str = "1.2.0") -> Path:
+    """Leave an environment as the pins want it, whose own compilers say that they are 1.2.0."""
+    folder = _old_environment()
+    site = next(folder.glob("lib/python3.*/site-packages"))
+    for tool, commit in (("bishengir-opt", "8796a8ac1508"), ("bishengir-opt-a5", "f9d978b14443")):
+        program = site / "ascendnpuir/bin" / tool
+        program.write_text(f"#!/bin/sh\necho 'bishengir-opt 1.2.0 (/src/bishengir {commit} 2026-07-29)'\n")
+        program.chmod(0o755)
+    asked = exact_requirements(chosen_pins(read_pins(), Choice(version)), "3.11.7")
+    record = {"python": "3.11.7", "requirements": asked, "versions": {}, "commits": {}}
+    (folder / "tritonkb.json").write_text(json.dumps(record))
+    return folder
+
+
+class TestChoice:
+    """Another wheel, or compilers of the user's own."""
+
+    def test_the_users_build_is_used_and_named_by_its_commit(self, tmp_path: Path) -> None:
+        _pinned_environment()
+        build = _build(tmp_path / "bin")
+        installed, made = install_ascend(_quiet, choice=Choice(build=build))
+        assert (made, installed.build) == (True, str(build))
+        assert installed.commits == {"ascendnpu-ir": "0123456789ab", "ascendnpu-ir-a5": "f9d978b14443"}
+        assert find_ascend().bishengir("bishengir-opt") == build / "bishengir-opt"
+        assert find_ascend().bishengir("bishengir-opt-a5").parent.name == "bin", "what it lacks is the wheel's"
+        assert expected_commits(find_ascend())["ascendnpu-ir"] == Expected("0123456789ab", is_whole=False)
+        assert install_ascend(_quiet, choice=Choice(build=build))[1] is False
+
+    def test_the_next_install_without_it_goes_back(self, tmp_path: Path) -> None:
+        _pinned_environment()
+        install_ascend(_quiet, choice=Choice(build=_build(tmp_path / "bin")))
+        installed, made = install_ascend(_quiet)
+        assert (made, installed.build, installed.commits["ascendnpu-ir"]) == (True, "", "8796a8ac1508")
+        assert find_ascend().build is None
+
+    def test_a_build_made_anew_in_its_folder_is_asked_again(self, tmp_path: Path) -> None:
+        _pinned_environment()
+        build = _build(tmp_path / "bin")
+        install_ascend(_quiet, choice=Choice(build=build))
+        shutil.rmtree(build)
+        _build(build, "bishengir-opt 9.9.9 (/src/bishengir ba9876543210 2026-01-02)")
+        assert expected_commits(find_ascend())["ascendnpu-ir"].commit == "ba9876543210"
+
+    def test_a_build_that_went_is_told_with_the_way_back(self, tmp_path: Path) -> None:
+        _pinned_environment()
+        build = _build(tmp_path / "bin")
+        install_ascend(_quiet, choice=Choice(build=build))
+        shutil.rmtree(build)
+        with pytest.raises(ToolchainError, match=r"no longer in .*toolchain install ascend"):
+            find_ascend()
+        install_ascend(_quiet)
+        assert find_ascend().build is None
+
+    def test_a_build_that_does_not_say_its_commit_can_be_used(self, tmp_path: Path) -> None:
+        _pinned_environment()
+        install_ascend(_quiet, choice=Choice(build=_build(tmp_path / "bin", "bishengir-opt, a build of mine")))
+        assert "ascendnpu-ir" not in expected_commits(find_ascend())
+
+    def test_a_folder_without_the_compilers_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(BadInput, match="has no bishengir-compile; --bin takes"):
+            install_ascend(_quiet, choice=Choice(build=tmp_path))
+
+    def test_a_build_for_another_machine_is_refused(self, tmp_path: Path) -> None:
+        build = _build(tmp_path / "bin")
+        (build / "bishengir-opt").write_bytes(b"\x7fELF of no machine")
+        with pytest.raises(BadInput, match="does not run"):
+            install_ascend(_quiet, choice=Choice(build=build))
+
+    def test_another_wheel_changes_only_its_own_requirement(self) -> None:
+        plain, chosen = read_pins(), chosen_pins(read_pins(), Choice("1.1.0"))
+        assert set(chosen.requirements) ^ set(plain.requirements) == {"ascendnpu-ir==1.1.0", "ascendnpu-ir==1.2.0"}
+
+    def test_another_wheel_that_is_there_is_taken_and_recorded(self) -> None:
+        _pinned_environment("1.1.0")
+        installed, _ = install_ascend(_quiet, choice=Choice("1.1.0"))
+        assert installed.chosen == "1.1.0"
+
+    @pytest.mark.parametrize("version", ["latest", "1.2.0; import os", "--index-url=x", ""])
+    def test_what_is_no_version_is_refused(self, version: str) -> None:
+        with pytest.raises(BadInput, match="is no version"):
+            install_ascend(_quiet, choice=Choice(version))
+
+
+def _quiet(_note: Message) -> None:
+    """Say nothing."""
 
 
 @pytest.mark.toolchain
