@@ -1,9 +1,10 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from indexer.corpus import FolderTree, TextTree, known_corpora, read_manifest
-from indexer.errors import BadInput
+from indexer.corpus import MAX_FILE_BYTES, FolderTree, TextTree, known_corpora, read_manifest
+from indexer.errors import BadInput, StoreError
 
 
 def test_the_fixed_corpora_have_manifests() -> None:
@@ -66,3 +67,44 @@ def test_the_commit_of_a_folder_is_the_hash_of_its_files(tmp_path: Path) -> None
 def test_a_missing_folder_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no folder .*nowhere"):
         FolderTree("notes", "all", tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("path", "taken"),
+    [
+        ("mlir/include/mlir/Transforms/Passes.td", True),  # llvm-project
+        ("mlir/Transforms/Passes.td", True),  # Debian's headers, from /usr/lib/llvm-19/include
+        ("include/mlir/Transforms/Passes.td", True),  # the same from a folder above
+        ("mlir/lib/Dialect/SCF/Transforms/LoopCanonicalization.cpp", True),
+        ("mlir/docs/Passes.md", True),
+        ("mlir/test/lib/Dialect/Test/TestOps.td", False),
+        ("mlir/Dialect/SPIRV/IR/SPIRVOps.td", False),
+        ("llvm/lib/IR/Core.cpp", False),
+        ("clang/include/clang/Driver/Options.td", False),
+    ],
+)
+def test_mlir_is_taken_from_the_repository_and_from_the_package(path: str, *, taken: bool) -> None:
+    assert read_manifest("mlir").takes(path) is taken
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# one")
+    (tmp_path / "a.md").chmod(0)
+    if os.access(tmp_path / "a.md", os.R_OK):
+        pytest.skip("this user may read everything")
+    with pytest.raises(StoreError, match=r"cannot read .*a\.md: Permission denied"):
+        FolderTree("notes", "all", tmp_path)
+
+
+def test_a_name_that_is_no_utf_8_is_read_all_the_same(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.md")).write_text("# one")
+    tree = FolderTree("notes", "all", tmp_path)
+    assert [(entry.path, data) for entry, data in tree.read(tree.entries())] == [("\ufffd.md", b"# one")]
+
+
+def test_a_pipe_or_a_huge_file_stops_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.md")
+    with (tmp_path / "b.md").open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    tree = FolderTree("notes", "all", tmp_path)
+    assert [(entry.path, len(data)) for entry, data in tree.read(tree.entries())] == [("b.md", MAX_FILE_BYTES + 1)]
