@@ -344,5 +344,7 @@ class Shelf:
     def _ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
         try:
             return self._database.execute(sql, values).fetchall()
+        except UnicodeEncodeError:  # a name that is no text stands nowhere
+            return []
         except sqlite3.Error as error:
             raise StoreError("index.damaged", path=self._path, reason=error) from error

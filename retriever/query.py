@@ -18,6 +18,8 @@ _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)*", re.ASCII)
 _SYMBOL = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_|::")
 MAX_SYMBOL = 200
 MAX_QUESTION = 8_000  # characters; longer ones are pasted files
+# No name is as long; patterns that look for one would take seconds over it.
+_TOO_LONG = re.compile(r"[\w./:-]{300,}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Understood:
 
 def understand(text: str, shelf: Shelf) -> Understood:
     """Find what `text` names among what the index knows."""
-    text = text[:MAX_QUESTION]
+    text = _TOO_LONG.sub(" ", text[:MAX_QUESTION])
     found: dict[str, Named] = {}
     for name in dict.fromkeys(m["name"] for m in _FLAG.finditer(text)):
         for sort in ("pass", "option"):
