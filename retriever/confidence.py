@@ -1,4 +1,4 @@
-"""Whether the index holds the answer: what in the question speaks against it, and how much of it the hits cover.
+"""Whether the index holds the answer: what in the question speaks against it, and how near the passages come.
 
 A ranking always finds something. What tells that it found nothing is less the score than the question: a pass, an
 option or a product that nothing here has ever named, or a field that no corpus is about.
@@ -14,6 +14,10 @@ from functools import cache
 from importlib import resources
 from weakref import WeakKeyDictionary
 
+import numpy as np
+import numpy.typing as npt
+
+from indexer.embed import Vectors
 from indexer.toml import parse_toml
 from indexer.words import has_chinese, split_identifier, words_of
 from retriever.records import Hit
@@ -27,26 +31,39 @@ BEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """What each thing takes from a confidence of 1. Chosen with `bench/declining.py` on the questions of development.
+    """What each sign takes from a confidence, in logits; a logistic regression by `bench/declining.py --fit`.
 
-    `name`: a pass, option, op or identifier that stands nowhere in the index. `product`: a capitalised word, or a Latin
-    one in a Chinese question, that does not either. `word`: any other word. `foreign`: a word of another field that no
-    good hit has; `covered`: one that a hit has. `uncovered`: the share of the question's words, by weight, that no good
-    hit has, beyond `usual`.
+    `name`: an unknown pass, option, op or identifier. `product`: an unknown word that is capitalised, or Latin in a
+    Chinese question. `unknown`: the share of the question's words, by weight, that no passage has; `rare`: that at most
+    `RARE` passages have. `foreign`: a word of another field that no good hit has; `covered`: one that a hit has. `far`:
+    how much farther the nearest passages are than a passage's own neighbours. `latin` gives back for each Latin word
+    that many passages have.
     """
 
-    name: float = 0.6
-    product: float = 0.45
-    word: float = 0.06
-    foreign: float = 0.6
-    covered: float = 0.25
-    uncovered: float = 0.8
-    usual: float = 0.75
-    usual_chinese: float = 0.92
-    usual_pasted: float = 0.3
+    start: float
+    name: float
+    product: float
+    unknown: float
+    rare: float
+    foreign: float
+    covered: float
+    far: float
+    latin: float
 
 
-DEFAULT_DOUBTS = Doubts()
+# Of each count so many are told apart.
+MOST = 2
+ENGLISH = Doubts(6.06, 4.52, 1.27, 2.45, 4.33, 2.96, 2.33, 6.36, 0.0)
+# Any Chinese text is near to any other for the small models: how far the passages are tells nothing.
+CHINESE = Doubts(6.79, 6.93, 4.02, 5.50, 4.13, 4.02, 0.0, 0.0, 1.13)
+# A word in at most so many passages is rare.
+RARE = 20
+# The passages whose neighbours tell how near is near, and how many neighbours.
+SAMPLE = 64
+NEIGHBOURS = 10
+# Taken for `far` where the index has no vectors: the mean of the answerable questions.
+USUAL_FAR = 0.35
+_NEARNESS: WeakKeyDictionary[Index, tuple[float, float]] = WeakKeyDictionary()
 
 _NAME = re.compile(
     r"(?<![\w.-])(?:(?P<flag>-{1,2}[A-Za-z][\w-]+)|(?P<op>[a-z_]+(?:\.[a-z_0-9]+)+)"
@@ -56,8 +73,6 @@ _INNER = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_|[A-Za-z]\d")
 # An error code; a size with its unit is the user's own.
 _LONG_NUMBER = re.compile(r"(?<![\w.])\d{5,}(?![\w.]|\s*(?:bits?|bytes?|[KMG]i?B|位|字节))")
 _VALUE = re.compile(r"(?<=[\w-]=)[a-z]+(?:-[a-z]+)+")
-# What is pasted from a compiler's output: most of its words must stand in one passage.
-_PASTED = re.compile(r"^\s*(?:[\w./:<>-]+:\s*)?(?:error|warning|fatal)\s*:", re.IGNORECASE)
 # As many passes or options must begin with a name's first part before an unknown name of three parts is one.
 MIN_SIBLINGS = 5
 _JOINING = frozenset({"to", "by", "of", "and", "or", "in", "per", "for", "a", "the", "at", "on"})
@@ -77,24 +92,84 @@ class Confidence:
         return self.value >= ENOUGH
 
 
-def confidence(index: Index, question: str, hits: Sequence[Hit], doubts: Doubts = DEFAULT_DOUBTS) -> Confidence:
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What speaks for and against an answer: see `Doubts` for each."""
+
+    names: tuple[str, ...]
+    products: tuple[str, ...]
+    unknown: float
+    rare: float
+    foreign: int
+    covered: int
+    far: float
+    latin: int
+    chinese: bool
+
+
+def confidence(index: Index, question: str, hits: Sequence[Hit]) -> Confidence:
     """Say how sure it is that the index answers `question`, of which `hits` are the best passages."""
-    if not hits:
-        return Confidence(0.0)
+    return weigh(read_signs(index, question, hits)) if hits else Confidence(0.0)
+
+
+def read_signs(index: Index, question: str, hits: Sequence[Hit]) -> Signs:
+    """Read what in the question and its best hits speaks for and against an answer."""
+    body = index.generation.body
+    words = {word: body.frequency(word) for word in words_of(question)}
+    weights = {word: math.log(1 + body.count / (1 + found)) for word, found in words.items()}
+    total = sum(weights.values()) or 1.0
     names = tuple(dict.fromkeys(_unknown_names(index, question)))
-    products, words = _unknown_words(index, question, names)
-    found = [_text(hit) for hit in hits[:BEST]]
-    total = doubts.name * len(names) + doubts.product * len(products) + doubts.word * len(words)
-    for word in foreign_words(question):
-        total += doubts.covered if any(_has(text, word) for text in found) else doubts.foreign
-    uncovered = 1 - _covered(index, question, found)
-    usual = doubts.usual
-    if has_chinese(question):  # pairs of characters, of which the English source has none
-        usual = doubts.usual_chinese
-    elif _PASTED.match(question):
-        usual = doubts.usual_pasted
-    total += doubts.uncovered * max(0.0, uncovered - usual) / (1 - usual)
-    return Confidence(max(0.0, 1 - total), (*names, *products))
+    foreign = foreign_words(question)
+    texts = [_text(hit).lower() for hit in hits[:BEST]]
+    covered = sum(any(word in text for text in texts) for word in foreign)
+    return Signs(
+        names, _products(index, question, names),
+        sum(weights[w] for w, found in words.items() if not found) / total,
+        sum(weights[w] for w, found in words.items() if found <= RARE) / total,
+        len(foreign) - covered, covered, _far(index, question),
+        sum(word.isascii() and found > RARE for word, found in words.items()), has_chinese(question),
+    )  # fmt: skip
+
+
+def weigh(signs: Signs, doubts: Doubts | None = None) -> Confidence:
+    """Weigh the signs to a confidence, with the doubts of the question's language unless others are given."""
+    doubts = doubts or (CHINESE if signs.chinese else ENGLISH)
+    total = doubts.start - sum(value * getattr(doubts, name) for name, value in features(signs).items())
+    return Confidence(1 / (1 + math.exp(-total)), (*signs.names, *signs.products))
+
+
+def features(signs: Signs) -> dict[str, float]:
+    """Return the numbers that `Doubts` weigh, by name."""
+    return {
+        "name": min(len(signs.names), MOST), "product": min(len(signs.products), MOST), "unknown": signs.unknown,
+        "rare": signs.rare, "foreign": min(signs.foreign, MOST), "covered": min(signs.covered, MOST), "far": signs.far,
+        "latin": -min(signs.latin, MOST),
+    }  # fmt: skip
+
+
+def _far(index: Index, question: str) -> float:
+    """Return how far the nearest passages are: 0 as near as a passage's neighbours, 1 as far as any two passages."""
+    vector = index.vector(question)
+    if vector is None:
+        return USUAL_FAR
+    if index not in _NEARNESS:
+        _NEARNESS[index] = _nearness(index.generation.vectors)
+    near, any_ = _NEARNESS[index]
+    found = float(_nearest(index.generation.vectors @ vector).mean())
+    return (near - found) / max(near - any_, 1e-6)
+
+
+def _nearness(vectors: Vectors) -> tuple[float, float]:
+    """Return how near a passage's neighbours are, and any two passages, from some of them."""
+    sample = np.linspace(0, len(vectors) - 1, min(SAMPLE, len(vectors))).astype(int)
+    scores = vectors[sample] @ vectors.T
+    scores[np.arange(len(sample)), sample] = -1.0  # not its own neighbour
+    return float(np.mean([_nearest(row).mean() for row in scores])), float(scores.mean())
+
+
+def _nearest(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    count = min(NEIGHBOURS, len(scores))
+    return np.partition(scores, -count)[-count:]
 
 
 def foreign_words(question: str) -> tuple[str, ...]:
@@ -156,36 +231,22 @@ def _siblings(index: Index) -> dict[str, int]:
     return firsts
 
 
-def _unknown_words(index: Index, question: str, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the unknown words that name a product, and the others; parts of unknown names are counted there."""
+def _products(index: Index, question: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the unknown words that name a product; parts of unknown names are counted there."""
     body = index.generation.body
     chinese = has_chinese(question)
     inside = {part for name in names for part in split_identifier(name)}
     products: list[str] = []
-    words: list[str] = []
     for m in re.finditer(r"[A-Za-z][A-Za-z0-9+]*", question):
         known = all(body.knows(word) for word in words_of(m[0]))
         if known or len(m[0]) < 3 or m[0].lower() in inside:
             continue
         begins = m.start() == 0 or question[: m.start()].rstrip()[-1:] in {".", "?", "!", ":"}
-        (products if (chinese or (m[0][0].isupper() and not begins)) else words).append(m[0])
-    return tuple(dict.fromkeys(products)), tuple(dict.fromkeys(words))
+        if chinese or (m[0][0].isupper() and not begins):
+            products.append(m[0])
+    return tuple(dict.fromkeys(products))
 
 
 def _text(hit: Hit) -> str:
     p = hit.passage
     return f"{p.path} {p.symbol} {p.natural} {p.text}"
-
-
-def _has(text: str, word: str) -> bool:
-    return word in text.lower()
-
-
-def _covered(index: Index, question: str, found: Sequence[str]) -> float:
-    """Return the largest share of the question's words, by how rare they are, that one good hit holds."""
-    body = index.generation.body
-    weights = {word: math.log(1 + body.count / (1 + body.frequency(word))) for word in set(words_of(question))}
-    total = sum(weights.values())
-    if not total:
-        return 0.0
-    return max((sum(weights[w] for w in weights.keys() & set(words_of(text))) for text in found), default=0.0) / total

@@ -175,9 +175,7 @@ def test_orders_in_a_passage_are_neither_sent_nor_followed(index: Index) -> None
     assert "999" not in seen[0]
     assert "curl" not in doc.answer
     assert "999" not in doc.answer.replace(doc.remarks[0], "")
-    assert [c.reason for c in doc.rejected_claims] == [
-        "the cited passages do not mention `curl`, 999"
-    ] or doc.rejected_claims
+    assert "999" in doc.rejected_claims[0].text
     assert any("docs/en/conflicts.md" in remark for remark in doc.remarks)
 
 
