@@ -55,8 +55,8 @@ def conclude(
     steps, dumps = _steps(parts)
     folder = results_folder(out)
     kept = _keep_dumps(steps, dumps, work, folder) if out is not None else dumps
-    snapshots = _compose(steps, kept, printed_file)
     failure = [d for part in parts for d in part.failure]
+    snapshots = _compose(steps, kept, printed_file, failed=bool(failure))
     limits = resources.stated_limits(_attributes(snapshots), target)
     buffers, peaks = _plan(snapshots, failure, limits, work, printed_file)
     off = _switched_off(parts, failure)
@@ -90,7 +90,7 @@ def _steps(parts: Sequence[Collected]) -> tuple[list[Step], list[Dump]]:
     for part in parts:
         mine = align([run for run, _ in part.dumps], part.ran, len(steps))
         steps += [replace(s, dump=None if s.dump is None else s.dump + len(dumps)) for s in mine]
-        dumps += [Dump(run, part.compiler, path.read_text(encoding="utf-8"), str(path)) for run, path in part.dumps]
+        dumps += [Dump(run, part.compiler, _read(path), str(path)) for run, path in part.dumps]
     return steps, dumps
 
 
@@ -120,17 +120,27 @@ def _keep_files(work: Path, folder: Path, *, dumped: bool) -> dict[str, Path]:
     return files
 
 
-def _compose(steps: Sequence[Step], dumps: Sequence[Dump], printed_file: str) -> tuple[Snapshot, ...]:
+def _read(path: Path) -> str:
+    """Read a dump; bytes that are no text stand as replacement characters, and the reader of the IR says where."""
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _compose(steps: Sequence[Step], dumps: Sequence[Dump], printed_file: str, *, failed: bool) -> tuple[Snapshot, ...]:
+    """Return the state after each dump; a compiler that `failed` may have died while it wrote the last one."""
     positions = [step.position for step in steps if step.dump is not None]
+    snapshots: list[Snapshot] = []
     try:
-        return tuple(compose(zip(dumps, positions, strict=True), printed_file))
+        snapshots.extend(compose(zip(dumps, positions, strict=True), printed_file))
     except ValueError as error:
-        raise ToolchainError("compile.bad_dump", error=str(error)) from error
+        if not (failed and len(snapshots) == len(dumps) - 1):
+            raise ToolchainError("compile.bad_dump", error=str(error)) from error
+    return tuple(snapshots)
 
 
 def _stages(steps: Sequence[Step], snapshots: Sequence[Snapshot]) -> Iterator[Stage]:
     for step in steps:
-        ops = None if step.dump is None else count_ops(snapshots[step.dump].functions)
+        state = None if step.dump is None or step.dump >= len(snapshots) else snapshots[step.dump]
+        ops = None if state is None else count_ops(state.functions)
         yield Stage(step.run.argument, step.position, step.dump is not None, ops)
 
 

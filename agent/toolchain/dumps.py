@@ -67,7 +67,7 @@ def _pass_run(path: Path) -> PassRun:
 
 def is_source(path: Path) -> bool:
     """Say whether this dump shows what came in, before the first pass."""
-    with path.open(encoding="utf-8") as dump:
+    with path.open(encoding="utf-8", errors="replace") as dump:
         return dump.readline().startswith("// -----// IR Dump Before")
 
 
@@ -77,6 +77,6 @@ def failing_pass(dumps: Sequence[Path], among: Collection[str] | None) -> str | 
         argument = _pass_run(path).argument
         if among is not None and argument not in among:
             continue
-        with path.open(encoding="utf-8") as dump:
+        with path.open(encoding="utf-8", errors="replace") as dump:
             return argument if is_failed(dump.readline()) else None
     return None

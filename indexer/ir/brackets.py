@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[()\[\]{}<>]|,')
+# A string that nothing ends reaches to the end of the text: else each quote in it is looked at as a start of its own,
+# and a damaged line of 100 kB takes minutes.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|->|[()\[\]{}<>]|,')
 _OPEN = "([{<"
 _CLOSE = ")]}>"
 

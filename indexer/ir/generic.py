@@ -19,6 +19,9 @@ from indexer.ir.records import IrBlock, IrModule, IrOp, IrValue
 _HEAD = re.compile(r'^(?:(?P<results>%[^=]*?) = )?"(?P<name>[\w.$-]+)"\((?P<operands>[%\w$.#, -]*)\) ?')
 # Successive dumps repeat most of their lines, and the operations of one dump their types and properties.
 _REMEMBERED = 1 << 15
+# Operations inside each other. Kernels stay below twenty; whoever walks a module may recurse, and Python's limit of
+# 1000 frames must hold for them.
+MAX_DEPTH = 128
 _RESULT = re.compile(r"(%[\w$.#-]+)(?::(\d+))?")
 _LABEL = re.compile(r"^(\^[\w$.-]+)(?:\((.*)\))?:(?:\s*//.*)?$")
 _ALIAS = re.compile(r"^([#!][\w$.-]+) = (.*)$")
@@ -35,7 +38,7 @@ class _Open:
 @dataclass(frozen=True, slots=True)
 class _Head:
     name: str
-    results: tuple[str, ...]
+    results: tuple[tuple[str, int | None], ...]  # name and, of a pack such as `%1:2`, how many
     operands: tuple[str, ...]
     successors: tuple[str, ...]
     properties: dict[str, str]
@@ -119,6 +122,8 @@ class _Reader:
     def _open_op(self, line: str) -> None:
         head, rest = _parse_head(line)
         if rest.startswith("({"):
+            if len(self._stack) >= MAX_DEPTH:
+                raise ValueError("nested too deeply")
             self._stack.append(_Open(head))
             self._open_region()
             if rest[2:].startswith("})"):  # an empty region on one line
@@ -137,9 +142,10 @@ class _Reader:
     def _finish(self, head: _Head, regions: tuple[tuple[IrBlock, ...], ...], rest: str) -> IrOp:
         discardable, types, location = _parse_tail(rest.strip())
         operand_types, result_types = _function_type(types)
-        results = tuple(map(IrValue, head.results, result_types))
+        names = _result_names(head.results, len(result_types))
+        results = tuple(map(IrValue, names, result_types))
         operands = tuple(map(IrValue, head.operands, operand_types))
-        if len(results) != len(head.results) or len(operands) != len(head.operands):
+        if len(operands) != len(head.operands):
             raise ValueError("more values than types")
         attributes = {**head.properties, **discardable}
         place = self._places.resolve(location) if location is not None else None
@@ -166,7 +172,7 @@ def _parse_head(line: str) -> tuple[_Head, str]:
         rest = rest[stop:].strip()
     operands = tuple(found["operands"].split(", ")) if found["operands"] else ()
     text = line[: len(line) - len(rest)].strip()
-    return _Head(found["name"], _result_names(found["results"] or ""), operands, successors, properties, text), rest
+    return _Head(found["name"], _result_packs(found["results"] or ""), operands, successors, properties, text), rest
 
 
 @lru_cache(_REMEMBERED)
@@ -187,11 +193,18 @@ def _parse_pairs(text: str) -> dict[str, str]:
     return split_pairs(text)
 
 
-def _result_names(text: str) -> tuple[str, ...]:
+def _result_packs(text: str) -> tuple[tuple[str, int | None], ...]:
+    return tuple((name, int(count) if count else None) for name, count in _RESULT.findall(text))
+
+
+def _result_names(packs: tuple[tuple[str, int | None], ...], types: int) -> list[str]:
+    """Write packs out; raises `ValueError` when there are more values than types, before making any."""
+    if sum(1 if count is None else count for _, count in packs) > types:
+        raise ValueError("more values than types")
     names: list[str] = []
-    for name, count in _RESULT.findall(text):
-        names += [name] if not count else [f"{name}#{i}" for i in range(int(count))]
-    return tuple(names)
+    for name, count in packs:
+        names += [name] if count is None else [f"{name}#{i}" for i in range(count)]
+    return names
 
 
 def _argument(text: str) -> IrValue:

@@ -9,9 +9,12 @@ from functools import lru_cache
 from indexer.ir.brackets import closing, split_commas
 from indexer.ir.records import Place
 
-_FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_FILE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d{1,9}):(\d{1,9})')
 _ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))")
-_MAX_NESTING = 64  # callsite chains in Triton are as deep as its inlined helpers; this only stops a malformed cycle
+# Locations inside one printed location; each level is scanned again for its brackets. MLIR prints a nested one as an
+# alias, so real ones are a few levels deep, while a chain of aliases may be as long as the user's inlined helpers.
+_MAX_NESTING = 16
+_AT = re.compile(r'"(?:[^"\\]|\\[\s\S])*(?:"|\\?\Z)|[()\[\]]| at ')
 
 
 class Places:
@@ -27,32 +30,70 @@ class Places:
         self._known: dict[str, Place | None] = {}
 
     def resolve(self, text: str) -> Place | None:
-        """Return the user's place for the inside of a `loc(...)`, None when it has none."""
+        """Return the user's place for the inside of a `loc(...)`; None when it has none, or is not a location."""
         if text not in self._known:
-            self._known[text] = self._resolve(text.strip(), 0)
+            self._search(text)
         return self._known[text]
 
-    def _resolve(self, text: str, depth: int) -> Place | None:
-        if depth > _MAX_NESTING or text == "unknown":
-            return None
+    def _search(self, text: str) -> None:
+        """Look for the first frame in the user's file, innermost first; each location of the file is read once.
+
+        Without recursion, and past a cycle of aliases: hundreds of frames and damaged aliases both occur.
+        """
+        found: Place | None = None
+        reached: dict[str, str | None] = {}  # each location, by the one that holds it
+        pending: list[tuple[str, str | None, int]] = [(text, None, 0)]
+        while pending and found is None:
+            here, holder, depth = pending.pop()
+            if here in reached:
+                continue
+            reached[here] = holder
+            if here in self._known:
+                found = self._known[here]
+            else:
+                found, inner, deeper = self._read(here.strip(), depth)
+                pending += [(part, here, deeper) for part in reversed(inner)]
+        self._known.update(dict.fromkeys(reached))
+        if found is not None:
+            self._known.update(dict.fromkeys(_chain(here, reached), found))
+
+    def _read(self, text: str, depth: int) -> tuple[Place | None, list[str], int]:
+        """Read one location: the user's place that it is, or those inside it and how deep they lie."""
         if text.startswith("#"):
             target = self._aliases.get(text)
-            return self._resolve(target, depth + 1) if target is not None else None
-        if text.startswith("callsite("):
-            callee, caller = _split_at(text[len("callsite(") : closing(text, len("callsite")) - 1])
-            return self._resolve(callee, depth + 1) or self._resolve(caller, depth + 1)
-        if text.startswith("fused"):
-            inner = text[text.index("[") + 1 : text.rindex("]")]
-            found = (self._resolve(part, depth + 1) for part in split_commas(inner))
-            return next((place for place in found if place is not None), None)
+            return None, [] if target is None else [target], 0
         at = _FILE.match(text)
         if at:
             inside = _unescape(at[1]) == self._user_file and int(at[2]) > 0
-            return Place(self._user_file, int(at[2]), int(at[3])) if inside else None
-        if text.startswith('"') and "(" in text:  # a named location: "name"(inner)
-            start = text.index("(", text.index('"', 1))
-            return self._resolve(text[start + 1 : closing(text, start) - 1], depth + 1)
-        return None
+            return (Place(self._user_file, int(at[2]), int(at[3])) if inside else None), [], 0
+        if depth >= _MAX_NESTING:
+            return None, [], 0
+        try:
+            return None, _parts(text), depth + 1
+        except ValueError:  # a damaged location: its operation has no place, the module is whole
+            return None, [], 0
+
+
+def _parts(text: str) -> list[str]:
+    """Split a callsite, fused or named location into those it is made of; raises `ValueError` for a broken one."""
+    if text.startswith("callsite("):
+        return list(_split_at(text[len("callsite(") : closing(text, len("callsite")) - 1]))
+    if text.startswith("fused"):
+        return split_commas(text[text.index("[") + 1 : text.rindex("]")])
+    if text.startswith('"') and "(" in text:  # a named location: "name"(inner)
+        start = text.index("(", text.index('"', 1))
+        return [text[start + 1 : closing(text, start) - 1]]
+    return []
+
+
+def _chain(last: str, holders: Mapping[str, str | None]) -> list[str]:
+    """Return a location with all that hold it, inside out."""
+    chain: list[str] = []
+    at: str | None = last
+    while at is not None:
+        chain.append(at)
+        at = holders[at]
+    return chain
 
 
 @lru_cache
@@ -66,16 +107,13 @@ def _unescape(text: str) -> str:
 
 def _split_at(text: str) -> tuple[str, str]:
     """Split `callee at caller` at the outermost ` at `."""
-    depth, quoted = 0, False
-    for i, char in enumerate(text):
-        if char == '"':
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif char in "([":
+    depth = 0
+    for token in _AT.finditer(text):
+        mark = token[0]
+        if mark in "([":
             depth += 1
-        elif char in ")]":
+        elif mark in ")]":
             depth -= 1
-        elif depth == 0 and text.startswith(" at ", i):
-            return text[:i], text[i + 4 :]
+        elif depth == 0 and mark == " at ":
+            return text[: token.start()], text[token.end() :]
     return text, "unknown"

@@ -52,20 +52,24 @@ class IrOp:
 
     def walk(self) -> Iterator[IrOp]:
         """Yield this operation and all inside it, in program order."""
-        yield self
-        for region in self.regions:
-            for block in region:
-                for op in block.ops:
-                    yield from op.walk()
+        pending = [self]
+        while pending:
+            op = pending.pop()
+            yield op
+            for region in reversed(op.regions):
+                for block in reversed(region):
+                    pending.extend(reversed(block.ops))
 
-    def walk_with_parents(self, parents: tuple[IrOp, ...] = ()) -> Iterator[tuple[IrOp, tuple[IrOp, ...]]]:
+    def walk_with_parents(self) -> Iterator[tuple[IrOp, tuple[IrOp, ...]]]:
         """Yield each operation with the chain of those around it, outermost first."""
-        yield self, parents
-        inner = (*parents, self)
-        for region in self.regions:
-            for block in region:
-                for op in block.ops:
-                    yield from op.walk_with_parents(inner)
+        pending: list[tuple[IrOp, tuple[IrOp, ...]]] = [(self, ())]
+        while pending:
+            op, parents = pending.pop()
+            yield op, parents
+            inner = (*parents, op)
+            for region in reversed(op.regions):
+                for block in reversed(region):
+                    pending.extend((child, inner) for child in reversed(block.ops))
 
     @property
     def symbol(self) -> str:

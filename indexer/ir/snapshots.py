@@ -10,6 +10,9 @@ from indexer.ir.generic import parse_module
 from indexer.ir.records import IrModule, IrOp, Snapshot
 
 _ALIAS = re.compile(r"^(#(?!loc)[A-Za-z_][\w$.-]*) = (.*)$", re.MULTILINE)
+_USED_ALIAS = re.compile(r"#(?!loc)[A-Za-z_][\w$.-]*")
+# Characters that aliases may add to a dump. Affine maps have about a hundred, and a dump of a large kernel a megabyte.
+_MOST_WRITTEN_OUT = 1 << 26
 _WHOLE = "module"
 
 
@@ -96,13 +99,21 @@ def compose(dumps: Iterable[tuple[Dump, int]], user_file: str) -> Iterator[Snaps
 
 
 def inline_aliases(text: str) -> str:
-    """Write attribute aliases such as `#map1` out where they are used; location aliases stay."""
+    """Write attribute aliases such as `#map1` out where they are used; location aliases stay.
+
+    Raises `ValueError` when that makes more of the text than any dump is.
+    """
     aliases = {found[1]: found[2] for found in _ALIAS.finditer(text)}
     if not aliases:
         return text
-    names = "|".join(re.escape(name) for name in sorted(aliases, key=len, reverse=True))
-    used = re.compile(rf"(?:{names})(?![\w$.-])")
-    lines = [line if _ALIAS.match(line) else used.sub(lambda m: aliases[m[0]], line) for line in text.splitlines()]
+    lines: list[str] = []
+    size = 0
+    for line in text.splitlines():
+        written = line if _ALIAS.match(line) else _USED_ALIAS.sub(lambda m: aliases.get(m[0], m[0]), line)
+        size += len(written)
+        if size > len(text) + _MOST_WRITTEN_OUT:
+            raise ValueError("its attribute aliases, written out, are larger than any module")
+        lines.append(written)
     return "\n".join(lines)
 
 
