@@ -18,9 +18,6 @@ from typing import Any
 from indexer.errors import StoreError, not_written
 from indexer.records import Link, Naming, Passage, Relation, Sort
 
-# What any SQLite takes in one statement.
-MAX_VALUES = 500
-
 # `since` numbers the first commit (of `commits`) at which a file had its content; `former` tells where a passage of
 # today stood at the commits `oldest..newest`, in files that have changed since.
 _SCHEMA = """
@@ -50,8 +47,6 @@ CREATE TABLE links(source INTEGER, target INTEGER, relation TEXT);
 _NAME_INDEXES = """
 CREATE INDEX names_name ON names(sort, name);
 CREATE INDEX names_row ON names(row);
-CREATE INDEX links_source ON links(source);
-CREATE INDEX links_target ON links(target);
 """
 _COLUMNS = 'row, corpus, path, first, last, kind, symbol, language, text, "natural", ordinal'
 
@@ -323,16 +318,14 @@ class Shelf:
         sql = "SELECT name, sort, relation, row FROM names WHERE row=? ORDER BY rowid"
         return [Naming(*r) for r in self._ask(sql, (row,))]
 
-    def links(self, rows: Sequence[int]) -> list[Link]:
-        """Return the links that begin or end at `rows`, what the row itself says first."""
-        found: dict[Link, None] = {}
-        for end in ("source", "target"):
-            for first in range(0, len(rows), MAX_VALUES):
-                part = rows[first : first + MAX_VALUES]
-                marks = ",".join("?" * len(part))
-                sql = f"SELECT source, target, relation FROM links WHERE {end} IN ({marks}) ORDER BY rowid"  # noqa: S608
-                found |= dict.fromkeys(Link(*r) for r in self._ask(sql, part))
-        return list(found)
+    def links(self) -> list[Link]:
+        """Return all links between passages."""
+        return [Link(*record) for record in self._ask("SELECT source, target, relation FROM links", ())]
+
+    def places(self) -> list[tuple[str, str]]:
+        """Return corpus and path of every file that has passages, in the order of the rows."""
+        found = self._ask("SELECT DISTINCT corpus, path FROM passages ORDER BY corpus, path", ())
+        return [(r[0], r[1]) for r in found]
 
     def _passages(self, where: str, values: Sequence[Any]) -> list[Row]:
         sql = f"SELECT {_COLUMNS} FROM passages JOIN rows USING(id) WHERE {where}"  # noqa: S608 - our own words

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ import numpy.typing as npt
 from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
 from indexer.lexical import LexicalField
+from indexer.records import Link, Relation
 from indexer.shelf import Shelf
 
 STORE_VERSION = 2
@@ -67,6 +69,25 @@ class StoreManifest:
         (folder / "manifest.json").write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False), encoding="utf-8")
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of an index as arrays: rows, and the number of each relation in `relations`."""
+
+    source: npt.NDArray[np.int32]
+    target: npt.NDArray[np.int32]
+    relation: npt.NDArray[np.int32]
+    relations: tuple[Relation, ...]
+
+    @classmethod
+    def of(cls, links: Sequence[Link]) -> Links:
+        """Put links into arrays."""
+        relations = tuple(dict.fromkeys(link.relation for link in links))
+        numbers = {relation: number for number, relation in enumerate(relations)}
+        table = np.array([(k.source, k.target, numbers[k.relation]) for k in links], np.int32).reshape(-1, 3)
+        source, target, relation = np.ascontiguousarray(table.T)
+        return cls(source, target, relation, relations)
+
+
 class Generation:
     """One finished generation, opened for reading; everything large is mapped, not loaded."""
 
@@ -86,6 +107,16 @@ class Generation:
         counts = {len(self.vectors), len(self.columns), self.body.count, self.natural.count}
         if len(counts) != 1:
             raise StoreError("index.damaged", path=folder, reason=f"{sorted(counts)}")
+
+    @cached_property
+    def places(self) -> list[tuple[str, str]]:
+        """Read the corpus and path of each file by its number in `columns`."""
+        return self.shelf.places()
+
+    @cached_property
+    def links(self) -> Links:
+        """Read all links between passages."""
+        return Links.of(self.shelf.links())
 
 
 def read_store_manifest(folder: Path) -> StoreManifest:

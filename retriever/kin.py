@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from indexer.shelf import Shelf
 from indexer.twins import document_key
 from indexer.words import has_chinese
 
@@ -61,15 +60,19 @@ def preference(text: str, target: str) -> Preference:
 class Kin:
     """The relatives of every file of an index."""
 
-    def __init__(self, shelf: Shelf, corpora: list[str]) -> None:
+    def __init__(self, places: Sequence[Place]) -> None:
         groups: dict[tuple[Tie, str, str], list[Place]] = defaultdict(list)
         self._keys: dict[Place, tuple[Tie, str, str]] = {}
-        for corpus in corpora:
-            for path in shelf.files(corpus):
-                if key := _key(corpus, path):
-                    groups[key].append((corpus, path))
-                    self._keys[corpus, path] = key
+        self._numbers = {place: number for number, place in enumerate(places)}
+        for place in places:
+            if key := _key(*place):
+                groups[key].append(place)
+                self._keys[place] = key
         self._groups: Mapping[tuple[Tie, str, str], list[Place]] = groups
+
+    def number_of(self, place: Place) -> int:
+        """Return the number of a file in the index's columns."""
+        return self._numbers[place]
 
     def of(self, place: Place, wanted: Preference) -> list[Relative]:
         """Return the relatives of a file."""

@@ -5,6 +5,7 @@ Everything that can be tuned is in `Weights`; bench/retrieval.py measures it on 
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -144,7 +145,8 @@ def _covered(field: LexicalField, words: Sequence[str]) -> Scores:
     counts = [count for word in words if (count := field.frequency(word))]
     # A passage of average length that has each word once scores 1.
     whole = sum(math.log1p((field.count - count + 0.5) / (count + 0.5)) for count in counts) / (K1 + 1.0)
-    return np.minimum(field.score(words) / np.float32(whole or 1.0), np.float32(1.0))
+    covered: Scores = np.minimum(field.score(words) / np.float32(whole or 1.0), np.float32(1.0))
+    return covered
 
 
 def _only(scores: Scores, allowed: npt.NDArray[np.bool_] | None) -> Scores:
@@ -163,9 +165,10 @@ def _scaled(scores: Scores, depth: int) -> Scores:
 
 def _best(scores: Scores, count: int) -> npt.NDArray[np.int64]:
     """Return the rows of the best scores above zero, in no order."""
-    count = min(count, len(scores))
-    best = np.argpartition(scores, -count)[-count:] if count else np.zeros(0, np.int64)
-    return best[scores[best] > 0]
+    (rows,) = (scores > 0).nonzero()
+    if len(rows) <= count:
+        return rows
+    return rows[np.argpartition(scores[rows], -count)[-count:]]
 
 
 def _handed_on(
@@ -173,12 +176,16 @@ def _handed_on(
 ) -> Scores:
     """Return what each passage gets from the best one that is linked to it."""
     out = np.zeros_like(total)
-    for link in generation.shelf.links(_best(total, weights.spread).tolist()):
-        share = weights.linked * _HANDED.get(link.relation, 0.0)
-        for giver, taker in ((link.source, link.target), (link.target, link.source)):
-            if share and (allowed is None or allowed[taker]):
-                out[taker] = max(out[taker], share * total[giver])
-    return out
+    links = generation.links
+    shares = np.array([weights.linked * _HANDED.get(what, 0.0) for what in links.relations], np.float32)
+    gives = np.zeros_like(total)
+    best = _best(total, weights.spread)
+    gives[best] = total[best]
+    for giver, taker in ((links.source, links.target), (links.target, links.source)):
+        given = gives[giver]
+        (handing,) = given.nonzero()
+        np.maximum.at(out, taker[handing], given[handing] * shares[links.relation[handing]])
+    return _only(out, allowed)
 
 
 def _damping(generation: Generation, weights: Weights) -> Scores:
@@ -208,9 +215,9 @@ def _add_relatives(
     """Put the relatives of the first files beside them: the one that is asked for first, the other close behind."""
     for file in sorted(files.values(), key=lambda f: -f.score)[:KIN_FILES]:
         leader = file.rows[0][0]
-        place = _place(generation, leader)
+        place = generation.places[file.number]
         for relative in kin.of(place, asked.wanted):
-            other = _file_at(generation, relative.place, files, leader)
+            other = _file_at(generation, kin.number_of(relative.place), files, leader)
             if asked.allowed is None or asked.allowed[other.rows[0][0]]:
                 first = relative.preferred or (other.score > file.score and not asked.wanted.of(relative.tie, place))
                 ahead, behind, path = (other, file, relative.place[1]) if first else (file, other, place[1])
@@ -218,25 +225,25 @@ def _add_relatives(
                 behind.score, behind.beside = weights.kin * ahead.score, f"{relative.tie} of {path}"
 
 
-def _place(generation: Generation, row: int) -> tuple[str, str]:
-    passage = generation.shelf.rows([row])[0].passage
-    return passage.corpus, passage.path
-
-
-def _file_at(generation: Generation, place: tuple[str, str], files: dict[int, _File], leader: int) -> _File:
+def _file_at(generation: Generation, number: int, files: dict[int, _File], leader: int) -> _File:
     """Return a file of the ranking, or bring it in with the passage that stands where the leader does in its own."""
-    numbers = generation.columns["file"]
-    number = int(numbers[generation.shelf.by_place(*place, 1, 1)[0].row])
     if number not in files:
-        own, rows = np.flatnonzero(numbers == numbers[leader]), np.flatnonzero(numbers == number)
-        share = int(np.searchsorted(own, leader)) / max(len(own) - 1, 1)
-        files[number] = _File(number, 0.0, [(int(rows[round(share * (len(rows) - 1))]), 0.0)])
+        numbers = generation.columns["file"]
+        (own_first, own_end), (first, end) = (_rows_of(numbers, n) for n in (int(numbers[leader]), number))
+        share = (leader - own_first) / max(own_end - own_first - 1, 1)
+        files[number] = _File(number, 0.0, [(first + round(share * (end - first - 1)), 0.0)])
     return files[number]
+
+
+def _rows_of(numbers: npt.NDArray[np.int32], file: int) -> tuple[int, int]:
+    """Return the first row of a file and the one behind its last; files are numbered in the order of the rows."""
+    return int(np.searchsorted(numbers, file)), int(np.searchsorted(numbers, file, side="right"))
 
 
 def _in_order(files: Mapping[int, _File], limit: int, weights: Weights) -> list[tuple[int, float, str]]:
     """Order passages by their file's score, further ones of a file behind; at most as many a file as `repeat` has."""
-    placed = [entry for file in files.values() if file.score > 0 for entry in _shown(file, weights.repeat)]
+    first = heapq.nlargest(limit, (file for file in files.values() if file.score > 0), key=lambda f: f.score)
+    placed = [entry for file in first for entry in _shown(file, weights.repeat)]
     placed.sort(key=lambda entry: -entry[1])
     return placed[:limit]
 

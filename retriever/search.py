@@ -56,7 +56,7 @@ class Index:
     @cached_property
     def kin(self) -> Kin:
         """Read which files are one thing twice."""
-        return Kin(self.generation.shelf, [mark.name for mark in self.manifest.corpora])
+        return Kin(self.generation.places)
 
     @cached_property
     def embedder(self) -> Embedder | None:

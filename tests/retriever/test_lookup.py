@@ -6,6 +6,7 @@ from indexer.build import build_index
 from indexer.corpus import FolderTree, Manifest
 from indexer.embed import HashEmbedder
 from indexer.reading import Job
+from indexer.records import Link
 from retriever.lookup import Found, in_turn
 from retriever.query import Named
 from retriever.records import Hit, Query
@@ -79,14 +80,21 @@ def test_a_typo_or_another_spelling_is_told_the_name(index: Index, name: str, so
     assert len(found) == len(set(found))
 
 
-def test_a_link_leads_from_a_row_to_its_definition_and_back(index: Index) -> None:
+def test_links_lead_from_rows_to_their_definition(index: Index) -> None:
     shelf = index.generation.shelf
     (definition,) = [row for row, relation in shelf.named("weave-sum-tree", "pass") if relation == "defines"]
-    links = shelf.links([definition])
+    links = shelf.links()
     assert {"implements", "tests", "documents", "option_of"} <= {k.relation for k in links if k.target == definition}
-    for link in links:
-        other = link.source if link.target == definition else link.target
-        assert link in shelf.links([other])
+    arrays = index.generation.links
+    numbers = zip(arrays.source.tolist(), arrays.target.tolist(), arrays.relation.tolist(), strict=True)
+    assert links == [Link(source, target, arrays.relations[number]) for source, target, number in numbers]
+
+
+def test_a_row_stands_in_the_file_of_its_number(index: Index) -> None:
+    generation = index.generation
+    for row in generation.shelf.everything():
+        place = generation.places[generation.columns["file"][row.row]]
+        assert place == (row.passage.corpus, row.passage.path)
 
 
 def test_every_naming_of_a_row_is_found_by_row_and_by_name(index: Index) -> None:
