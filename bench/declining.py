@@ -3,8 +3,9 @@
     python bench/declining.py --store DIR --answerable FILE ... --unanswerable FILE ... [--show] [--fit]
 
 Each FILE has one JSON object a line with `question`. At least 80 % of the unanswerable and at most 5 % of the
-answerable are to be declined. `bench/declining/` has questions on other things than `bench/questions/`, most of them short; those
-in `*-blind.jsonl` were never fitted on. `--show` prints the questions on the wrong side with what was read from them.
+answerable are to be declined. `bench/declining/` has questions on other things than `bench/questions/`, most of them
+short; those in `*-blind.jsonl` were never fitted on. `--show` prints the questions on the wrong side with what was read
+from them.
 
 `--fit` shows how `Doubts` (`retriever/confidence.py`) were chosen: a logistic regression of each language over the
 files, with the shares declined in tenfold cross-validation. `start` is its intercept and `EASE`: declining wrongly is

@@ -1,0 +1,140 @@
+"""An answer without a model: facts, conditions and whole quotes, each with a citation that was checked."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from agent.asking import ask
+from agent.asking_documents import AskDoc
+from indexer.errors import BadInput
+from indexer.store import current_folder
+from retriever.quotes import stands_in
+from retriever.search import Index, open_knowledge_base
+from tests.asked import build_asked
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_asked(tmp_path_factory.mktemp("asking") / "index")
+
+
+@pytest.fixture(scope="module")
+def index(store: Path) -> Index:
+    return open_knowledge_base(store)
+
+
+def first(doc: AskDoc) -> str:
+    return doc.claims[0].text
+
+
+def test_an_option_is_told_with_type_default_values_and_purpose(index: Index) -> None:
+    doc = ask(index, "What is the default of --row-strategy?")
+    assert first(doc) == (
+        "--row-strategy: type Strategy; default wide-only (Strategy::WIDE_ONLY); values no-limit (every row), "
+        "wide-only (rows of 32 bytes); How rows are planned."
+    )
+    assert doc.claims[0].lines == "include/Toy/Options.td:5"
+    assert doc.conflicts == []
+
+
+def test_an_option_of_a_pass_is_told_with_the_pass(index: Index) -> None:
+    assert first(ask(index, "What does row-reach do?")).startswith("--row-reach of toy-plan-rows: type int; default 7;")
+
+
+def test_a_document_that_contradicts_the_source_is_named_and_the_source_wins(index: Index) -> None:
+    doc = ask(index, "What is the default of row-copies?")
+    assert first(doc) == "--row-copies: type unsigned; default 4; Copies of each row. Counted per core."
+    (conflict,) = doc.conflicts
+    assert (conflict.document_default, conflict.source_default) == ("2", "4")
+    assert "docs/en/planner.md:6 says 2" in conflict.text
+    assert conflict.text in doc.answer
+
+
+def test_a_pass_is_told_with_its_first_sentence_and_the_condition_of_the_pipeline(index: Index) -> None:
+    doc = ask(index, "When does the pipeline run toy-plan-rows?")
+    assert first(doc) == (
+        "toy-plan-rows: Plan the rows of a tile. "
+        "Rows that are read together get one buffer, e.g. the rows of a stencil."
+    )
+    assert doc.claims[1].text == (
+        "Pipelines.cpp:8 adds toy-plan-rows only if !(options.splitOnly) && (!options.disableRows || options.forceRows)"
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "error: 'toy.row' op row of 40 bytes crosses a block boundary",
+        'Why does it say "row of 40 bytes crosses a block boundary"?',
+        "kernel.py:3:4: error: row of 40 bytes crosses a block boundary\n  at line 7",
+    ],
+)
+def test_an_error_is_answered_by_the_line_that_emits_it_with_its_condition(index: Index, question: str) -> None:
+    text = first(ask(index, question))
+    assert text.startswith("emitted at PlanRows.cpp:8 if rowBytes % 32 != 0 && !options.padRows:\n")
+    assert text.splitlines()[1].startswith("// A row that is no multiple")
+    assert text.splitlines()[-1].endswith('crosses a block boundary";')
+
+
+def test_a_chinese_question_is_answered_in_chinese_from_the_chinese_document(index: Index) -> None:
+    doc = ask(index, "一个存储体可容纳多少行？")
+    assert "十六行" in first(doc)
+    assert all("docs/en/" not in claim.citations[0] for claim in doc.claims)
+    assert first(ask(index, "row-copies 默认是多少？")).startswith("--row-copies：类型 unsigned；默认 4；")
+
+
+def test_an_english_question_is_answered_from_the_english_document(index: Index) -> None:
+    doc = ask(index, "How many rows does a bank hold?")
+    assert first(doc).endswith("A bank holds sixteen rows.")
+    assert first(doc).startswith("The planner keeps a row in one bank")
+    assert all("docs/zh/" not in claim.citations[0] for claim in doc.claims)
+
+
+def test_every_claim_has_a_citation_that_opens_and_every_quote_stands_in_it(index: Index) -> None:
+    for question in ("How many rows does a bank hold?", "What is row-copies?", "toy-plan-rows", "一行"):
+        for claim in ask(index, question).claims:
+            passage = index.passage(claim.citations[0])
+            assert passage is not None
+            quoted = claim.text.partition("\n")[2] if claim.text.startswith("emitted") else claim.text
+            assert claim.text.startswith(("--row", "toy-plan", "Pipelines")) or stands_in(quoted, passage)
+
+
+def test_a_passage_that_was_tampered_with_is_rejected(store: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "index"
+    shutil.copytree(store, copy)
+    folder = current_folder(copy)
+    assert folder is not None
+    with sqlite3.connect(folder / "passages.sqlite") as database:
+        database.execute(
+            "UPDATE passages SET text=replace(text, 'sixteen', 'ninety') WHERE path LIKE '%/en/planner.md'"
+        )
+    doc = ask(open_knowledge_base(copy), "How many rows does a bank hold?")
+    assert "ninety" not in "".join(claim.text for claim in doc.claims)
+    assert any("ninety" in c.text and c.reason == "text differs" for c in doc.rejected_claims)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does the pass toy-merge-columns do?", "Which ptxas flag limits registers?",
+        "What does planBankRows() return, and does sortBankRows() call it?", "How is the weather in Berlin?",
+        "今天北京天气怎么样？", "toy-merge-columns 这个 pass 做什么？",
+    ],
+)  # fmt: skip
+def test_what_the_index_does_not_hold_is_declined_with_the_way_on(index: Index, question: str) -> None:
+    doc = ask(index, question)
+    assert not doc.answered
+    assert doc.claims == []
+    assert any("tritonkb index build --corpus" in suggestion for suggestion in doc.suggestions)
+
+
+def test_an_unknown_name_is_said_to_be_unknown(index: Index) -> None:
+    doc = ask(index, "What does planBankRows() return, and does sortBankRows() call it?")
+    assert "nothing in the index is called planBankRows, sortBankRows" in doc.answer
+
+
+def test_no_question_is_the_users_to_correct(index: Index) -> None:
+    with pytest.raises(BadInput, match="no question"):
+        ask(index, " \n")
