@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.counterfactual import judge
+from agent.explain.explain import Lower, explain
+from agent.explain.finding import as_finding
+from agent.explain.records import Explanation
 from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
 from agent.records import RUNGS, Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
 from agent.sandbox import is_limit
@@ -18,7 +21,7 @@ from indexer.errors import BadInput, SandboxError
 from indexer.messages import Lang, Message, message
 from indexer.records import Passage
 from retriever.attribution import evidence_for
-from retriever.records import Hit
+from retriever.records import Hit, Query
 from retriever.search import Index
 
 # A counterfactual costs one capture and one compilation (about 0.4 s for a vector kernel on two cores); the shares of
@@ -29,6 +32,8 @@ EVIDENCE_PER_FINDING = 4
 # The two compilers have separate histories: a passage of the other one proves nothing here.
 _SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")
 _OWN_CORPUS = {"a3": "ascendnpu-ir", "a5": "ascendnpu-ir-a5"}
+# What operations' definitions require is checked by generated code: those words stand in no source.
+_GENERATED = "failed to verify that"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Diagnosis:
     lowering: Lowering
     ladder: tuple[Step, ...]
     findings: tuple[Finding, ...]
+    explanations: tuple[Explanation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,7 @@ class _Climb:
         self.lang: Lang = lang
         self.findings: list[Finding] = []
         self.steps: list[Step] = []
+        self.explanations: tuple[Explanation, ...] | None = None
         self.subjects = tuple(subjects_of(lowering))
 
     def climb(self, last: Rung) -> Diagnosis:
@@ -85,8 +92,10 @@ class _Climb:
                 self.steps.append(not_entered(rung, "ladder.explained"))
             else:
                 enter[rung]()
+            if rung == "ir" and self.explanations is None:
+                self._explain(None)
         ordered = sorted(self.findings, key=lambda f: -f.severity)
-        return Diagnosis(self.lowering, tuple(self.steps), tuple(ordered))
+        return Diagnosis(self.lowering, tuple(self.steps), tuple(ordered), self.explanations or ())
 
     def _pattern(self) -> None:
         self._find("pattern")
@@ -108,6 +117,7 @@ class _Climb:
 
     def _ir(self) -> None:
         self._find("ir")
+        self._explain(self.bench.lower)
         self._step("ir", message("ladder.ir"))
 
     def _source(self) -> None:
@@ -119,6 +129,24 @@ class _Climb:
             return
         self.findings = [dataclasses.replace(f, evidence=self._evidence(f)) for f in self.findings]
         self._step("source", message("ladder.source"))
+
+    def _explain(self, lower: Lower | None) -> None:
+        """Explain what is refused; a refusal that no symptom has found is a finding of its own."""
+        self.explanations = explain(self.lowering, lower, self._cite)
+        known = {f.launch_index for f in self.findings if f.severity_basis == "rejected"}
+        refused = [e for e in self.explanations if e.kind == "rejected" and e.launch_index not in known]
+        self.findings += [as_finding(told, self.lowering) for told in refused]
+
+    def _cite(self, said: str, op: str, pass_argument: str | None) -> tuple[Evidence, ...]:
+        """Return where the compiler says something; without such a message, what defines the operation it is about."""
+        if self.index is None:
+            return ()
+        corpora = corpora_of(self.bench.target.arch)
+        own_words = Query(diagnostics=() if _GENERATED in said else (said,), corpora=corpora)
+        by_name = Query(ops=(op,) if op else (), passes=(pass_argument,) if pass_argument else (), corpora=corpora)
+        hits = self.index.search(own_words, EVIDENCE_PER_FINDING) or self.index.search(by_name, EVIDENCE_PER_FINDING)
+        cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
+        return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))
 
     def _step(self, rung: Rung, reason: Message) -> None:
         self.steps.append(Step(rung, entered=True, reason=reason, localized=dominant(self.findings) is not None))
@@ -176,7 +204,9 @@ class _Climb:
         return twins[place] if place < len(twins) else None
 
     def _evidence(self, finding: Finding) -> tuple[Evidence, ...]:
-        symptom = next(s for s in SYMPTOMS if s.id == finding.symptom)
+        symptom = next((s for s in SYMPTOMS if s.id == finding.symptom), None)
+        if symptom is None:  # a refusal, which brought its own
+            return finding.evidence
         made_by = finding.structure.pass_argument
         passes = tuple(dict.fromkeys(((made_by,) if made_by else ()) + symptom.passes))
         assert self.index is not None  # noqa: S101 - _source checked it

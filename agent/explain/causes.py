@@ -43,7 +43,7 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("loop_left", r"unsupported AST node type: (?P<found>Break|Continue)"),
         ("loop_return", r"Cannot have `return` statements inside"),
         ("loop_type", r"(?P<name>\w+) has initial type (?P<found>.+?) but is re-assigned to (?P<other>.+?) in"),
-        ("branch_types", r"(?P<name>\w+) between then block \((?P<found>.+?)\) and else block \((?P<other>.+?)\)(?:'|$)"),
+        ("branch_types", r"(?P<name>\w+) between then block \((?P<found>.+?)\) .*else block \((?P<other>.+?)\)(?:'|$)"),
         ("host_name", r"Cannot access global variable (?P<name>\w+)"),
         ("tile_indexed", r"unsupported tensor index"),
         ("unknown_name", r"(?P<name>\w+) is not defined"),

@@ -26,11 +26,12 @@ Severity = Literal["error", "warning", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """An on-chip memory that is too small, as the compiler states it."""
+    """An on-chip memory that is too small, as the compiler states it; `said` are its words."""
 
     space: str
     needed_bytes: int
     available_bytes: int
+    said: str = ""
 
 
 def parse_diagnostics(output: str, user_file: str, stage: str, failing_pass: str | None) -> list[Diagnostic]:
@@ -51,17 +52,20 @@ def find_overflow(diagnostics: Iterable[Diagnostic]) -> Overflow | None:
     if not matches:
         return None
     worst = max(matches, key=lambda m: int(m[2]) / int(m[3]))
-    return Overflow(worst[1], int(worst[2]) // 8, int(worst[3]) // 8)
+    return Overflow(worst[1], int(worst[2]) // 8, int(worst[3]) // 8, worst.string)
 
 
 def explain_overflow(overflow: Overflow, largest: BufferPlan | None, pass_argument: str) -> Diagnostic:
     """Say an overflow in bytes, with the largest buffer and its line."""
     space, needed, available = _SPACE_NAMES[overflow.space], overflow.needed_bytes, overflow.available_bytes
+    said = overflow.said
     if largest is None or largest.line is None:
-        note = message("compile.overflow", space=space, needed=needed, available=available)
+        note = message("compile.overflow", space=space, needed=needed, available=available, said=said)
         return _own(note, None, "bishengir", pass_argument)
     size, line = largest.bytes * largest.copies, largest.line
-    note = message("compile.overflow_at", space=space, needed=needed, available=available, buffer=size, line=line)
+    note = message(
+        "compile.overflow_at", space=space, needed=needed, available=available, said=said, buffer=size, line=line
+    )
     return _own(note, line, "bishengir", pass_argument)
 
 
