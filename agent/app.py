@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
+from agent.blame_documents import blame_doc
 from agent.contract import (
     BenchDoc,
     BenchKernelDoc,
     BlameDoc,
-    BlameLineDoc,
-    BlameOpDoc,
     CompileDoc,
     DiagnoseDoc,
-    EvidenceDoc,
     FailureDoc,
     RungDoc,
 )
-from agent.diagnose import Diagnosis, corpora_of, diagnose, is_foreign
-from agent.documents import compile_doc, cost_doc, diagnostic_docs, finding_doc, launch_doc
-from agent.records import Blame, KernelSource, Lowered, Lowering, Rung
+from agent.diagnose import Diagnosis, diagnose
+from agent.documents import compile_doc, cost_doc, diagnostic_docs, explanation_doc, finding_doc, launch_doc
+from agent.explain.explain import explain
+from agent.explain.portability import Side, compare
+from agent.records import KernelSource, Lowered, Lowering, Rung
 from agent.request import Site
 from agent.sandbox import is_limit
 from agent.toolchain.targets import find_target
@@ -27,9 +29,8 @@ from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput, SandboxError
 from indexer.ir.blame import resolved_share
 from indexer.messages import Lang, render
-from retriever.attribution import evidence_for
 
-EVIDENCE_PER_LINE = 3
+AnyDoc = TypeVar("AnyDoc", CompileDoc, DiagnoseDoc)
 
 
 def _open(site: Site, *, every_pass: bool = False) -> AbstractContextManager[Workbench]:
@@ -37,80 +38,80 @@ def _open(site: Site, *, every_pass: bool = False) -> AbstractContextManager[Wor
 
 
 def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> CompileDoc:
-    """Lower every launch of `source`; with `out`, keep each stage's IR there, a folder a launch."""
+    """Lower every launch of `source`; with `out`, keep each stage's IR there, a folder a launch.
+
+    Of several targets (`a,b`) each gets its document, and its own folder in `out`.
+    """
+    named = targets_of(site)
+    found = [_compile_for(s, source, out if out is None or len(named) == 1 else out / s.target) for s in named]
+    return _compared([side for side, _ in found], [doc for _, doc in found], site.lang)
+
+
+def targets_of(site: Site) -> list[Site]:
+    """Return a site for each target that is named, the same otherwise; raises `BadInput` for one that is unknown."""
+    names = dict.fromkeys(find_target(name).name for name in site.target.split(","))
+    return [replace(site, target=name) for name in names]
+
+
+def _compile_for(site: Site, source: KernelSource, out: Path | None) -> tuple[Side, CompileDoc]:
     with _open(site, every_pass=True) as bench:
         # The compilers run in folders of their own.
         lowering = bench.lower(source, keep=None if out is None else out.resolve())
     docs = [compile_doc(item, _share(item), site.lang) for item in lowering.launches]
-    return docs[lowering.costliest].model_copy(update={"launches": docs})
+    told = explain(lowering, None)
+    explained = [explanation_doc(e, source.text, site.lang) for e in told]
+    doc = docs[lowering.costliest].model_copy(update={"launches": docs, "explanations": explained})
+    return Side(site.target, lowering, told), doc
+
+
+def _compared(sides: list[Side], docs: list[AnyDoc], lang: Lang) -> AnyDoc:
+    """Return the first document; of several it also holds all of them, and how they differ."""
+    if len(docs) == 1:
+        return docs[0]
+    said = [render(note, lang) for note in compare(sides)]
+    return docs[0].model_copy(update={"targets": docs, "portability": said})
 
 
 def _share(item: Lowered) -> float | None:
     return resolved_share(item.compilation.hivm) if item.compilation.hivm is not None else None
 
 
-def blame_kernel(site: Site, source: KernelSource, line: int | None) -> BlameDoc:
-    """Say for each line of the costliest launch (or only `line`) which operations it became, and by which pass."""
+def blame_kernel(site: Site, source: KernelSource, line: int | None, *, pass_by_pass: bool = False) -> BlameDoc:
+    """Say for each line of the costliest launch (or only `line`) which operations it became, and by which pass.
+
+    With `pass_by_pass`, also what each pass did to `line`.
+    """
+    if pass_by_pass and line is None:
+        raise BadInput("kernel.walk_which_line", path=source.path)
     with _open(site) as bench:
         lowering = bench.lower(source)
     item = lowering.launches[lowering.costliest]
     if item.compilation.hivm is None:
         told = "; ".join(d.message for d in diagnostic_docs(item.compilation.diagnostics[:1], site.lang))
         raise BadInput("app.blame_rejected", path=source.path, target=site.target, reason=told)
-    lines = sorted({b.line for b in item.blames})
-    if line is not None and line not in lines:
-        near = ", ".join(map(str, lines))
-        raise BadInput("kernel.blame_line", path=source.path, line=line, near=near)
-    lines = [number for number in lines if line is None or number == line]
-    return BlameDoc(
-        kernel=item.launch.kernel,
-        target=site.target,
-        lines=[_blame_line(site, source, item, number) for number in lines],
-        resolved_share=resolved_share(item.compilation.hivm),
-    )
-
-
-def _blame_line(site: Site, source: KernelSource, item: Lowered, number: int) -> BlameLineDoc:
-    blames = [b for b in item.blames if b.line == number]
-    text = source.text.splitlines()
-    cost = item.cost
-    return BlameLineDoc(
-        line=number,
-        text=text[number - 1].strip() if number <= len(text) else "",
-        share=cost.by_line.get(number, 0.0) / cost.value if cost is not None and cost.value else None,
-        ops=[
-            BlameOpDoc(name=b.op, count=b.count, pass_argument=b.pass_argument, replaced=list(b.replaced))
-            for b in blames
-        ],
-        evidence=_line_evidence(site, blames, find_target(site.target).arch),
-    )  # fmt: skip
-
-
-def _line_evidence(site: Site, blames: list[Blame], arch: str) -> list[EvidenceDoc]:
-    if site.library is None:
-        return []
-    passes = tuple(dict.fromkeys(b.pass_argument for b in blames if b.pass_argument))
-    ops = tuple(b.op for b in blames)
-    wide = evidence_for(
-        site.library.index, passes, ops, "", 2 * EVIDENCE_PER_LINE, corpora=corpora_of(arch), lang=site.lang
-    )
-    hits = [h for h in wide if not is_foreign(h.passage, arch)][:EVIDENCE_PER_LINE]
-    titles = site.library.titles(h.passage.id for h in hits)
-    return [EvidenceDoc(passage=h.passage.id, why=list(h.why), title=titles[h.passage.id]) for h in hits]
+    return blame_doc(site, source, item, line, pass_by_pass=pass_by_pass)
 
 
 def diagnose_kernel(site: Site, source: KernelSource, max_rung: Rung) -> DiagnoseDoc:
-    """Climb the ladder over `source`."""
+    """Climb the ladder over `source`; of several targets (`a,b`) for each, and say how they differ."""
+    found = [(s, _diagnose_for(s, source, max_rung)) for s in targets_of(site)]
+    sides = [Side(s.target, d.lowering, d.explanations, tuple(f.symptom for f in d.findings)) for s, d in found]
+    return _compared(sides, [_diagnose_doc(d, s) for s, d in found], site.lang)
+
+
+def _diagnose_for(site: Site, source: KernelSource, max_rung: Rung) -> Diagnosis:
     index = site.library.index if site.library is not None else None
     with _open(site) as bench:
-        found = diagnose(bench, source, index, site.lang, max_rung)
-    return _diagnose_doc(found, site)
+        return diagnose(bench, source, index, site.lang, max_rung)
 
 
 def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
     lowering = found.lowering
     main = lowering.launches[lowering.costliest]
-    titles = {} if site.library is None else site.library.titles(e.passage for f in found.findings for e in f.evidence)
+    cited = [e.passage for f in found.findings for e in f.evidence]
+    cited += [e.passage for told in found.explanations for e in told.place]
+    titles = {} if site.library is None else site.library.titles(cited)
+    source = lowering.source.text
     return DiagnoseDoc(
         kernel=main.launch.kernel,
         target=site.target,
@@ -124,6 +125,7 @@ def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
         cost=cost_doc(lowering.cost, site.lang),
         findings=[finding_doc(f, site.lang, titles) for f in found.findings],
         diagnostics=diagnostic_docs(main.compilation.diagnostics, site.lang),
+        explanations=[explanation_doc(told, source, site.lang, titles) for told in found.explanations],
     )
 
 

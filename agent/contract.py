@@ -112,6 +112,59 @@ class ResourcesDoc(Doc):
     buffers: list[BufferDoc]
 
 
+class EvidenceDoc(Doc):
+    """A cited passage, checked against its hash."""
+
+    passage: str
+    why: list[str]
+    title: str = ""
+
+
+class BufferUseDoc(Doc):
+    """A buffer that the planner has to place: whose it is, how long it lives, what made it larger."""
+
+    space: str
+    bytes: int
+    copies: int
+    type: str
+    tensor: str
+    line: int | None
+    first_line: int | None
+    last_line: int | None
+    at_peak: bool
+    added: list[str]
+
+
+class FitDoc(Doc):
+    """The largest value of a constexpr that compiles, found by compiling."""
+
+    name: str
+    value: int
+    fits: int
+    too_large: int
+    used_bytes: int | None
+
+
+class ExplanationDoc(Doc):
+    """Why a launch is refused, or what the compiler gave up to take it."""
+
+    cause: str
+    kind: Literal["rejected", "conceded"]
+    launch_index: int
+    line: int | None
+    text: str
+    stage: str
+    pass_argument: str | None = Field(alias="pass")
+    op: str
+    said: str
+    title: str
+    way_out: str
+    details: list[str]
+    buffers: list[BufferUseDoc]
+    fit: FitDoc | None
+    place: list[EvidenceDoc]
+
+
 class CompileDoc(Doc):
     """`tritonkb compile`: the costliest launch at the top, every launch in `launches`."""
 
@@ -127,14 +180,10 @@ class CompileDoc(Doc):
     resolved_share: float | None
     seconds: float
     launches: list[CompileDoc] = Field(default_factory=list)
-
-
-class EvidenceDoc(Doc):
-    """A cited passage, checked against its hash."""
-
-    passage: str
-    why: list[str]
-    title: str = ""
+    explanations: list[ExplanationDoc] = Field(default_factory=list)
+    # Of several targets: the document of each, this one's own first, and how they differ.
+    targets: list[CompileDoc] = Field(default_factory=list)
+    portability: list[str] = Field(default_factory=list)
 
 
 class BlameOpDoc(Doc):
@@ -147,22 +196,53 @@ class BlameOpDoc(Doc):
 
 
 class BlameLineDoc(Doc):
-    """One line of the user's file."""
+    """One line of the user's file.
+
+    `share` is that of the predicted cost. `bytes` is what all programs move between the chip and global memory for it,
+    `buffer_bytes` what it holds of each on-chip memory, all copies of a buffer counted.
+    """
 
     line: int
     text: str
     share: float | None
     ops: list[BlameOpDoc]
     evidence: list[EvidenceDoc]
+    bytes: int | None = None
+    buffer_bytes: dict[str, int] = Field(default_factory=dict)
+
+
+class SourceLineDoc(Doc):
+    """A line of the kernel, whether operations of it are left or not."""
+
+    line: int
+    text: str
+
+
+class LineStepDoc(Doc):
+    """What one pass did to the operations of a line; the first step is the source IR and has no pass."""
+
+    pass_argument: str | None = Field(alias="pass")
+    position: int
+    compiler: str
+    made: list[str]
+    replaced: list[str]
+    diff: list[str]
 
 
 class BlameDoc(Doc):
-    """`tritonkb blame`."""
+    """`tritonkb blame` of the costliest launch.
+
+    `source` is the whole kernel, also the lines that nothing is left of; `steps` are those of `--pass-by-pass`.
+    """
 
     kernel: str
     target: str
     lines: list[BlameLineDoc]
     resolved_share: float
+    launch: LaunchDoc | None = None
+    cost: CostDoc | None = None
+    source: list[SourceLineDoc] = Field(default_factory=list)
+    steps: list[LineStepDoc] = Field(default_factory=list)
 
 
 class RungDoc(Doc):
@@ -235,6 +315,10 @@ class DiagnoseDoc(Doc):
     cost: CostDoc | None
     findings: list[FindingDoc]
     diagnostics: list[DiagnosticDoc]
+    explanations: list[ExplanationDoc] = Field(default_factory=list)
+    # Of several targets: the document of each, this one's own first, and how they differ.
+    targets: list[DiagnoseDoc] = Field(default_factory=list)
+    portability: list[str] = Field(default_factory=list)
 
 
 class EscalationDoc(Doc):

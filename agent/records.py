@@ -152,7 +152,8 @@ class Cost:
     """A time in microseconds with its basis; a speedup is formed only between equal bases.
 
     `limiter` names the resource that dominates (memory, vector, scalar, cube, sync, launch). `terms` splits the value
-    by resource, `by_line` by the user's line (None: not attributable), both in the same unit.
+    by resource, `by_line` by the user's line (None: not attributable), both in the same unit. `bytes_by_line` splits
+    `bytes_moved`, what all programs together move between the chip and GM, by the user's line.
     """
 
     value: float
@@ -163,6 +164,7 @@ class Cost:
     terms: Mapping[str, float] = field(default_factory=dict)
     by_line: Mapping[int | None, float] = field(default_factory=dict)
     bytes_moved: int = 0
+    bytes_by_line: Mapping[int | None, int] = field(default_factory=dict)
     baseline_us: float | None = None
     remarks: tuple[Message, ...] = ()
 

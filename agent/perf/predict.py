@@ -48,12 +48,13 @@ def predict(compilation: Compilation, target: Target, *, cold: bool = True) -> C
     terms["launch"] += queue
     by_line[None] += queue
     value = sum(terms.values())
-    bytes_moved = _bytes_moved(followed)
+    moved = _bytes_by_line(followed)
+    bytes_moved = sum(moved.values())
     return Cost(
         value=value, basis="predicted",
         interval=Interval(value * constants.interval_low, value * constants.interval_high),
         limiter=max(TERMS, key=lambda term: terms[term]), terms=terms, by_line=dict(by_line), bytes_moved=bytes_moved,
-        baseline_us=bytes_moved / constants.hbm_bytes_per_us + constants.launch_us,
+        bytes_by_line=moved, baseline_us=bytes_moved / constants.hbm_bytes_per_us + constants.launch_us,
         remarks=collect_remarks(followed, target, _by_event(priced), constants, cold=cold),
     )  # fmt: skip
 
@@ -65,11 +66,14 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
         raise ValueError(f"costs of one basis can be added, got {sorted(bases) or 'none'}")
     terms: dict[str, float] = defaultdict(float)
     by_line: dict[int | None, float] = defaultdict(float)
+    moved: dict[int | None, int] = defaultdict(int)
     for cost in costs:
         for term, time in cost.terms.items():
             terms[term] += time
         for line, time in cost.by_line.items():
             by_line[line] += time
+        for line, size in cost.bytes_by_line.items():
+            moved[line] += size
     remarks = _distinct([note for cost in costs for note in cost.remarks])
     baselines = [cost.baseline_us for cost in costs if cost.baseline_us is not None]
     return Cost(
@@ -77,6 +81,7 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
         interval=Interval(sum(c.interval.low for c in costs), sum(c.interval.high for c in costs)),
         limiter=max(terms, key=lambda term: terms[term]) if terms else costs[0].limiter,
         terms=dict(terms), by_line=dict(by_line), bytes_moved=sum(cost.bytes_moved for cost in costs),
+        bytes_by_line=dict(moved),
         baseline_us=sum(baselines) if len(baselines) == len(costs) else None, remarks=remarks,
     )  # fmt: skip
 
@@ -130,15 +135,17 @@ def _price_launch(followed: Followed, sides: _Sides, cores: int) -> tuple[dict[t
     return priced, constants.launch_us + dispatch + queue
 
 
-def _bytes_moved(followed: Followed) -> int:
-    """Return the bytes between the chip and GM, what L2 serves included."""
-    total = 0.0
+def _bytes_by_line(followed: Followed) -> dict[int | None, int]:
+    """Return the bytes between the chip and GM, what L2 serves included, by the line that moves them."""
+    totals: dict[int | None, float] = defaultdict(float)
     for tallies, cores in (
         ([b.cube for b in followed.blocks], 1),
         ([b.vector for b in followed.blocks], SUB_BLOCKS if followed.cube else 1),
     ):
-        total += cores * sum(e.bytes * n for e, n in mean(tallies) if isinstance(e, Transfer | Access) and e.base)
-    return math.ceil(total * followed.programs)
+        for event, count in mean(tallies):
+            if isinstance(event, Transfer | Access) and event.base:
+                totals[event.line] += cores * event.bytes * count * followed.programs
+    return {line: math.ceil(round(total, 3)) for line, total in totals.items()}
 
 
 def _by_event(priced: dict[tuple[Event, str], float]) -> dict[Event, float]:

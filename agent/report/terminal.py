@@ -9,7 +9,6 @@ from rich.padding import Padding
 
 from agent.contract import (
     BenchDoc,
-    BlameDoc,
     ChecksDoc,
     CompileDoc,
     CostDoc,
@@ -22,6 +21,7 @@ from agent.contract import (
     RoundDoc,
     RungDoc,
 )
+from agent.report.refusals import show_explanations, show_portability
 from indexer.messages import Lang, message, render
 
 # A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
@@ -45,10 +45,24 @@ class Terminal:
     def say(self, key: str, *, style: str = "", indent: int = 0, **values: object) -> None:
         """Print one catalogue sentence of the report area."""
         text = render(message(f"report.{key}", **values), self.lang)
-        self._line(text, style, indent)
+        self.line(text, style, indent)
+
+    def line(self, text: str, style: str = "", indent: int = 0) -> None:
+        """Print one line; a terminal wraps it under its indentation, a pipe gets it whole."""
+        if self.console.is_terminal and indent:
+            self.console.print(Padding(text, (0, 0, 0, indent), expand=False), style=style)
+        else:
+            self.console.print(" " * indent + text, style=style, soft_wrap=True)
 
     def compile(self, doc: CompileDoc, folder: str) -> None:
-        """Show a compilation, launch by launch."""
+        """Show a compilation, launch by launch; of several targets, target by target."""
+        for own in doc.targets or [doc]:
+            self._compilation(own)
+        show_portability(self, doc.portability)
+        if folder:
+            self.say("kept_in", folder=folder)
+
+    def _compilation(self, doc: CompileDoc) -> None:
         for launch in doc.launches or [doc]:
             changed = sum(stage.changed for stage in launch.stages)
             self.say(
@@ -56,40 +70,33 @@ class Terminal:
                 target=launch.target, status=self._word(launch.status), stages=len(launch.stages), changed=changed,
                 seconds=launch.seconds,
             )  # fmt: skip
-            self._launch(launch.launch)
+            self.show_launch(launch.launch)
             self._resources(launch.resources)
             if launch.retried_without:
                 self.say("retried", style="yellow", indent=2, what=", ".join(launch.retried_without))
             if launch.resolved_share is not None:
-                self.say("resolved", indent=2, share=_percent(launch.resolved_share))
+                self.say("resolved", indent=2, share=percent(launch.resolved_share))
             self._diagnostics(launch.diagnostics)
-        if folder:
-            self.say("kept_in", folder=folder)
-
-    def blame(self, doc: BlameDoc) -> None:
-        """Show which operations each line became."""
-        self._line(f"{doc.kernel} @ {doc.target}", style="bold")
-        for line in doc.lines:
-            share = f"  [{_percent(line.share)}]" if line.share is not None else ""
-            self._line(f"{line.line:>4}  {line.text}{share}", style="bold")
-            rows = [(f"{op.count} x", op.name, op.pass_argument or "-", ", ".join(op.replaced)) for op in line.ops]
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            for number, name, made_by, replaced in rows:
-                cells = f"{number:<{widths[0]}}  {name:<{widths[1]}}  {made_by:<{widths[2]}}"
-                self._line((f"{cells}  <- {replaced}" if replaced else cells).rstrip(), indent=6)
-            for cited in line.evidence:
-                self._line(f"{cited.passage}  {cited.title}", style="dim", indent=6)
-        self.say("resolved", share=_percent(doc.resolved_share))
+        show_explanations(self, doc.explanations)
 
     def diagnose(self, doc: DiagnoseDoc) -> None:
-        """Show the climb and its findings."""
-        self._launch(doc.launch)
+        """Show the climb and its findings; of several targets, target by target."""
+        for own in doc.targets or [doc]:
+            if doc.targets:
+                self.line("")
+                self.console.rule(f"{own.kernel} @ {own.target}")
+            self._diagnosis(own)
+        show_portability(self, doc.portability)
+
+    def _diagnosis(self, doc: DiagnoseDoc) -> None:
+        self.show_launch(doc.launch)
         if len(doc.launches) > 1:
             names = ", ".join(dict.fromkeys(d.kernel for d in doc.launches))
             self.say("several", indent=2, count=len(doc.launches), names=names)
         self._cost(doc.cost)
         self._diagnostics(doc.diagnostics)
         self._ladder(doc.ladder)
+        show_explanations(self, doc.explanations)
         self._findings(doc.findings)
 
     def _findings(self, docs: list[FindingDoc]) -> None:
@@ -102,19 +109,19 @@ class Terminal:
                 self.finding(doc)
         if small:
             named = ", ".join(f"{doc.symptom}:{doc.source.line or '-'}" for doc in small)
-            self._line("")
-            self.say("small_findings", style="dim", share=_percent(LEAST_SHOWN), named=named)
+            self.line("")
+            self.say("small_findings", style="dim", share=percent(LEAST_SHOWN), named=named)
 
     def finding(self, doc: FindingDoc) -> None:
         """Show one finding: line, structure, pass, proof, evidence, advice."""
-        self._line("")
+        self.line("")
         self.say(
-            "finding", style="bold yellow", title=doc.title, share=_percent(doc.severity),
+            "finding", style="bold yellow", title=doc.title, share=percent(doc.severity),
             basis=_basis_word(doc.severity_basis, self.lang),
         )  # fmt: skip
         if doc.source.line is not None:
             self.say("at_line", indent=2, line=doc.source.line, text=doc.source.text)
-        self._line(doc.explanation, indent=2)
+        self.line(doc.explanation, indent=2)
         ops = ", ".join(doc.ir.ops)
         if doc.pass_ is not None:
             self.say("made_by", indent=2, argument=doc.pass_.argument, ops=ops)
@@ -147,22 +154,22 @@ class Terminal:
 
     def optimize(self, doc: OptimizeDoc) -> None:
         """Show a whole run: first findings, kept rewrites with their checks, cost before and after."""
-        self._line("")
+        self.line("")
         self.console.rule(f"{doc.kernel} @ {doc.target}  ({doc.file})")
         self._diagnostics(doc.baseline.diagnostics)
         self._findings(doc.findings)
         for entry in doc.rounds:
-            self._line("")
+            self.line("")
             self.round(entry)
             if entry.verdict == "kept":
                 self._kept(entry)
-        self._line("")
+        self.line("")
         self._outcome(doc)
 
     def bench(self, doc: BenchDoc) -> None:
         """Show costs, one kernel after another."""
         for kernel in doc.kernels:
-            self._launch(kernel.launch)
+            self.show_launch(kernel.launch)
             self._cost(kernel.cost)
             self._diagnostics(kernel.diagnostics)
 
@@ -197,10 +204,10 @@ class Terminal:
         done = {r.rewrite.symptom for r in doc.rounds if r.rewrite is not None and r.verdict == "kept"}
         left = [f for f in doc.findings if f.symptom not in done and f.severity >= LEAST_BY_HAND]
         if left:
-            named = ", ".join(f"{f.symptom}:{f.source.line or '-'} ({_percent(f.severity)})" for f in left)
+            named = ", ".join(f"{f.symptom}:{f.source.line or '-'} ({percent(f.severity)})" for f in left)
             self.say("by_hand", style="yellow", named=named)
         if doc.best.round == 0:
-            self.say("nothing_kept", style="bold", cost=_figure(before, self.lang))
+            self.say("nothing_kept", style="bold", cost=figure(before, self.lang))
         elif doc.best.repaired and after is not None:
             self.say("repaired", style="bold green", after=_us(after.value), basis=self._word(after.basis))
         elif before is not None and after is not None and doc.best.speedup is not None:
@@ -210,14 +217,15 @@ class Terminal:
             )  # fmt: skip
         self.say("best_in", file=doc.best.file)
 
-    def _launch(self, doc: LaunchDoc) -> None:
+    def show_launch(self, doc: LaunchDoc) -> None:
+        """Show which launch this is about."""
         programs = doc.grid[0] * doc.grid[1] * doc.grid[2]
         constexprs = ", ".join(f"{name}={value}" for name, value in doc.constexprs.items()) or "-"
         grid = "x".join(map(str, doc.grid))
         self.say("launch", style="bold", kernel=doc.kernel, grid=grid, programs=programs, constexprs=constexprs)
 
     def _cost(self, doc: CostDoc | None) -> None:
-        self._line(_figure(doc, self.lang), indent=2)
+        self.line(figure(doc, self.lang), indent=2)
         if doc is None:
             return
         if doc.bytes_baseline_us is not None:
@@ -232,7 +240,7 @@ class Terminal:
             ("L0C", doc.l0c_bytes, doc.l0c_limit_bytes),
         )
         for name, used, limit in rows:
-            share = "-" if used is None else _percent(used / limit)
+            share = "-" if used is None else percent(used / limit)
             shown = self._word("unknown") if used is None else used
             self.say("resource", indent=2, name=name, used=shown, limit=limit, share=share)
 
@@ -259,7 +267,7 @@ class Terminal:
         for rung in rungs:
             mark = "●" if rung.localized else "○" if rung.entered else "·"
             note = f" [{self._word('localized')}]" if rung.localized else ""
-            self._line(f"{mark} {self._word(f'rung_{rung.rung}')}: {rung.reason}{note}", indent=2)
+            self.line(f"{mark} {self._word(f'rung_{rung.rung}')}: {rung.reason}{note}", indent=2)
 
     def _why(self, why: str) -> str:
         """Say in the user's language why a passage was chosen; a reason of another form stays as it is."""
@@ -271,15 +279,8 @@ class Terminal:
     def _word(self, key: str) -> str:
         return render(message(f"report.{key}"), self.lang)
 
-    def _line(self, text: str, style: str = "", indent: int = 0) -> None:
-        """Print one line; a terminal wraps it under its indentation, a pipe gets it whole."""
-        if self.console.is_terminal and indent:
-            self.console.print(Padding(text, (0, 0, 0, indent), expand=False), style=style)
-        else:
-            self.console.print(" " * indent + text, style=style, soft_wrap=True)
 
-
-def _figure(doc: CostDoc | None, lang: Lang) -> str:
+def figure(doc: CostDoc | None, lang: Lang) -> str:
     """Write a cost with its basis, range and limiter."""
     if doc is None:
         return render(message("report.no_cost"), lang)
@@ -296,7 +297,8 @@ def _basis_word(basis: str, lang: Lang) -> str:
     return render(message(f"report.basis_{basis}"), lang)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share for people."""
     return f"{100 * share:.0f} %"
 
 

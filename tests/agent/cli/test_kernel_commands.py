@@ -133,6 +133,28 @@ def test_blame_of_a_line_names_its_passes(tmp_path: Path, capsys: pytest.Capture
     assert doc.resolved_share == 1.0
 
 
+def test_blame_walks_a_line_through_the_passes_that_changed_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = in_file(tmp_path, COPY)
+    line = next(i for i, text in enumerate(path.read_text().splitlines(), 1) if "tl.store" in text)
+    assert run(["blame", f"{path}:{line}", "--pass-by-pass", "--json"]) == 0
+    doc = BlameDoc.model_validate_json(capsys.readouterr().out)
+    assert doc.steps[0].pass_argument is None
+    assert "tt.load" in doc.steps[0].made
+    made_by = {name: step.pass_argument for step in doc.steps for name in step.made}
+    assert made_by["hivm.hir.load"] == next(op.pass_argument for op in doc.lines[0].ops if op.name == "hivm.hir.load")
+    assert all(step.diff for step in doc.steps)
+    assert doc.lines[0].bytes == 2 * 5000 * 4
+    assert doc.lines[0].buffer_bytes["ub"] >= 1024 * 4
+    assert {entry.line for entry in doc.source} >= {line - 4, line}
+
+
+def test_a_walk_needs_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["blame", str(in_file(tmp_path, COPY)), "--pass-by-pass"]) == 2
+    assert "LINE" in capsys.readouterr().err
+
+
 def test_blame_of_a_line_without_operations_says_which_lines_have_some(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
