@@ -54,7 +54,7 @@ class ModelVerdicts(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenPassages:
     """The passages that a model is given, by the names it cites them with, and what is shown of each."""
 
     passages: Mapping[str, Passage]
@@ -66,7 +66,7 @@ class Given:
         return sum(map(len, self.shown.values()))
 
 
-def choose_passages(found: Extract) -> Given:
+def choose_passages(found: Extract) -> GivenPassages:
     """Return what a model is given: the facts' passages and the best hits, cut around the lines that answer."""
     lines = {q.passage.id: q.first for q in reversed(found.quotes)}
     lines |= {p.id: line for p, line in reversed(found.places)}
@@ -74,17 +74,17 @@ def choose_passages(found: Extract) -> Given:
     ranked = {p.id: p for p in (*stated, *(hit.passage for hit in found.hits))}
     fit = [p for p in ranked.values() if not speaks_to_model(p.text)][:MAX_PASSAGES]
     passages = {f"P{number}": p for number, p in enumerate(fit, 1)}
-    return Given(passages, {name: _window(p, lines.get(p.id, p.start_line)) for name, p in passages.items()})
+    return GivenPassages(passages, {name: _window(p, lines.get(p.id, p.start_line)) for name, p in passages.items()})
 
 
-def first_request(chat: Chat, found: Extract, given: Given) -> Request:
+def first_request(chat: Chat, found: Extract, given: GivenPassages) -> Request:
     """Return the request that answering sends first."""
     mark = _mark(found.question, [*given.shown.values()])
     system = prompt("answer", language=LANGUAGES[language_of(found.question)], mark=mark)
     return chat.request(system, _question_text(found, given, mark), ModelAnswer)
 
 
-def answer_with_model(index: Index, found: Extract, given: Given, chat: Chat) -> AskDoc:
+def answer_with_model(index: Index, found: Extract, given: GivenPassages, chat: Chat) -> AskDoc:
     """Ask the model; where nothing it says holds, answer without it and say why. Raises `ModelError`."""
     lang = language_of(found.question)
     request = first_request(chat, found, given)
@@ -110,7 +110,7 @@ def answer_with_model(index: Index, found: Extract, given: Given, chat: Chat) ->
 
 
 def _lexically(
-    index: Index, found: Extract, given: Given, answer: ModelAnswer, lang: Lang
+    index: Index, found: Extract, given: GivenPassages, answer: ModelAnswer, lang: Lang
 ) -> tuple[list[ClaimDoc], list[ClaimDoc]]:
     """Split the model's claims by what can be checked without it: the citation, its text, and the words."""
     kept: list[ClaimDoc] = []
@@ -127,7 +127,7 @@ def _lexically(
     return kept, rejected
 
 
-def _objection(index: Index, found: Extract, given: Given, claim: ModelClaim) -> Message | None:
+def _objection(index: Index, found: Extract, given: GivenPassages, claim: ModelClaim) -> Message | None:
     """Return why a claim cannot stand, None where the words allow it."""
     names = _cited(claim, given)
     if not claim.text.strip() or not names:
@@ -147,14 +147,14 @@ def _objection(index: Index, found: Extract, given: Given, claim: ModelClaim) ->
     return None
 
 
-def _cited(claim: ModelClaim, given: Given) -> list[str]:
+def _cited(claim: ModelClaim, given: GivenPassages) -> list[str]:
     """Return the names that a claim cites; a model may write a passage's id, or put brackets around its name."""
     ids = {p.id: name for name, p in given.passages.items()}
     return list(dict.fromkeys(ids.get(plain := name.strip(" []()\"'`"), plain) for name in claim.passages))
 
 
 def _by_model(
-    chat: Chat, found: Extract, given: Given, claims: Sequence[ClaimDoc], lang: Lang
+    chat: Chat, found: Extract, given: GivenPassages, claims: Sequence[ClaimDoc], lang: Lang
 ) -> tuple[list[ClaimDoc], list[ClaimDoc], Message | None]:
     """Let the model check its claims in one further call; where that fails they stand by their words, and we say so."""
     if not claims:
@@ -184,11 +184,11 @@ def _by_model(
     return kept, rejected, None
 
 
-def _question_text(found: Extract, given: Given, mark: str) -> str:
+def _question_text(found: Extract, given: GivenPassages, mark: str) -> str:
     return "\n".join([*_delimited(given.shown, given, mark), "", "Question:", found.question])
 
 
-def _delimited(shown: Mapping[str, str], given: Given, mark: str) -> Iterator[str]:
+def _delimited(shown: Mapping[str, str], given: GivenPassages, mark: str) -> Iterator[str]:
     for name, text in shown.items():
         p = given.passages[name]
         yield f"----- {mark} {name} begins: {p.kind} of {p.corpus}, {p.path} -----"

@@ -86,6 +86,8 @@ def _claims(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
             continue
         if any(r.passage.id == quote.passage.id for r in (*found.pipelines, *found.emitters)):
             continue
+        if quote.text.startswith("def ") and any(d.passage.id == quote.passage.id for d in found.definitions):
+            continue
         if not stated or len(_words(quote) - said) > SAID_AGAIN * len(_words(quote)):
             yield _stated(quote.text, quote.passage, quote.first, quote.last)
 

@@ -40,6 +40,7 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _HEADING = re.compile(r"^\s*#{1,6}\s|^\s*(?:=+|-{3,})\s*$")
 _RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 _SENTENCE = re.compile(r".+?(?:(?<![A-Z])\.(?=\s|$)|[。！？；;!?](?=\s|$)?|$)\s*", re.DOTALL)
+_ANNOUNCES = re.compile(r"[:：]\s*$")
 _ENDS = re.compile(r"[.。:：!！?？;；|]\s*$")
 
 
@@ -115,7 +116,20 @@ def _whole_prose(lines: Sequence[str], first: int, last: int) -> tuple[int, int]
         begin -= 1
     while end + 1 < len(lines) and _continues(lines[end], lines[end + 1]) and end - begin + 1 < WHOLE_LINES:
         end += 1
-    return begin, end
+    return begin, _past_colon(lines, begin, end)
+
+
+def _past_colon(lines: Sequence[str], begin: int, end: int) -> int:
+    """Go on to the list or table that the last line announces."""
+    if not _ANNOUNCES.search(lines[end]):
+        return end
+    following = end + 1
+    while following < len(lines) and not lines[following].strip():
+        following += 1
+    while following < len(lines) and lines[following].strip() and following - begin < WHOLE_LINES:
+        end = following
+        following += 1
+    return end
 
 
 def _headed(lines: Sequence[str], first: int, last: int) -> bool:
@@ -125,8 +139,9 @@ def _headed(lines: Sequence[str], first: int, last: int) -> bool:
 
 
 def _continues(line: str, following: str) -> bool:
-    """Tell whether a sentence of prose goes on from one line to the next."""
-    if not line.strip() or not following.strip() or _ENDS.search(line):
+    """Tell whether a sentence, or an item of a list, goes on from one line to the next."""
+    item = following[:1].isspace() and not _BULLET.match(following)
+    if not line.strip() or not following.strip() or (_ENDS.search(line) and not item):
         return False
     return not any(m.match(x) for x in (line, following) for m in (_HEADING, _FENCE)) and not _BULLET.match(following)
 

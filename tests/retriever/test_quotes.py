@@ -40,7 +40,8 @@ def test_a_comment_is_quoted_whole_with_the_line_it_is_about() -> None:
 
 
 def test_a_heading_is_quoted_with_what_it_heads_and_a_row_with_its_header() -> None:
-    text = "# Other\n\nx\n\n## Banks\n\nA bank holds\nsixteen rows. More.\n\n| a | b |\n| --- | --- |\n| c | 1 |\n| d | 2 |\n"
+    text = "# Other\n\nx\n\n## Banks\n\nA bank holds\nsixteen rows. More.\n\n"
+    text += "| a | b |\n| --- | --- |\n| c | 1 |\n| d | 2 |\n"
     heading = best_lines(passage(text, "markdown"), {"bank": 3.0})
     assert heading is not None
     assert heading.text.splitlines()[-1] == "sixteen rows. More."
