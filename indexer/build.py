@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -18,13 +15,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from indexer.beside import Beside
 from indexer.chroma import ChromaItem, write_chroma
 from indexer.corpus import Manifest, read_manifest
-from indexer.embed import Embedder, Vectors
+from indexer.crew import Crew, Hired, peak_mib
+from indexer.embed import Embedder
 from indexer.errors import StoreError
 from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
-from indexer.naming import Naming
-from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus
+from indexer.naming import name_shelf
+from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus, unread
 from indexer.records import Passage
 from indexer.shelf import Shelf, Tally, begin_shelf, editing
 from indexer.store import (
@@ -32,21 +31,22 @@ from indexer.store import (
     CorpusMark,
     Holder,
     StoreManifest,
-    VectorCache,
     current_folder,
     generations,
     new_generation,
     read_store_manifest,
     writing,
 )
+from indexer.symbols import SYMBOLS_VERSION
+from indexer.vectors import Embedded, fill_vectors
 from indexer.words import words_of
 
 # An old id resolves through this many updates of its corpus.
 KEPT_COMMITS = 8
 # The current generation, and the one before it to compare with.
 KEPT_GENERATIONS = 2
-# Raised whenever the same passages would get other names or links: nothing is skipped then.
-SYMBOLS_VERSION = 1
+# Fewer passages are named, and brought to Chroma, in less time than a helper needs to start.
+HELPED_PASSAGES = 5_000
 # With these, what an earlier generation counted and named holds for this one.
 PARTS = {"words": WORDS_VERSION, "symbols": SYMBOLS_VERSION}
 
@@ -74,8 +74,9 @@ class CorpusReport:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """The result of a build: corpora, seconds by stage, peak memory of the process in MiB, texts embedded anew.
+    """The result of a build: corpora, seconds by stage, texts embedded anew.
 
+    `peak_mib` is the most memory that this process and its helpers held at once, at most (their peaks together).
     `resumed` counts the vectors that an earlier build had made before it was stopped; `unchanged` tells that there was
     nothing to do.
     """
@@ -89,16 +90,22 @@ class BuildReport:
     unchanged: bool = False
     # Stages run beside each other, so that this is less than their sum.
     total_seconds: float = 0.0
+    # Of this process and its helpers on this machine.
+    processor_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How to build: from nothing, waiting so long for another writer, keeping so many generations."""
+    """How to build: from nothing, waiting so long for another writer, keeping so many generations.
+
+    `jobs` names the helpers, as `--jobs` does; by default each core cuts files.
+    """
 
     fresh: bool = False
     wait_seconds: float = 10.0
     keep: int = KEPT_GENERATIONS
     waiting: Callable[[Holder], None] = lambda _: None
+    jobs: str = ""
 
 
 DEFAULT_MANNER = Manner()
@@ -115,7 +122,7 @@ def build_index(
     begin = time.perf_counter()
     if not manner.fresh and (same := _if_unchanged(store, jobs, embedder)) is not None:
         seconds = round(time.perf_counter() - begin, 3)
-        return BuildReport(store, same, {"read": seconds}, _peak_mib(), 0, unchanged=True, total_seconds=seconds)
+        return BuildReport(store, same, {"read": seconds}, peak_mib(), 0, unchanged=True, total_seconds=seconds)
     with writing(store, wait_seconds=manner.wait_seconds, waiting=manner.waiting):
         report = _Build(store, embedder, progress, manner).run(jobs)
     return dataclasses.replace(report, total_seconds=round(time.perf_counter() - begin, 3))
@@ -130,16 +137,20 @@ def _if_unchanged(store: Path, jobs: Sequence[Job], embedder: Embedder) -> tuple
     marks = {mark.name: mark for mark in made.corpora}
     if (made.model, made.versions, made.parts) != (embedder.model, embedder.versions, PARTS):
         return None
-    for job in jobs:
-        mark, corpus = marks.get(job.tree.corpus.name), job.tree.corpus
-        wanted = (corpus.commit, corpus.origin, job.source, _stamp(job))
-        if mark is None or (mark.commit, mark.origin, mark.source, mark.stamp) != wanted:
-            return None
+    if not all(_is_held(marks.get(job.tree.corpus.name), job) for job in jobs):
+        return None
     shelf = Shelf(folder / "passages.sqlite")
     try:
         return _reports(made.corpora, {}, shelf)
     finally:
         shelf.close()
+
+
+def _is_held(mark: CorpusMark | None, job: Job) -> bool:
+    """Tell whether an index with this mark has the job's tree as it is."""
+    corpus = job.tree.corpus
+    wanted = (corpus.commit, corpus.origin, job.source, _stamp(job))
+    return mark is not None and (mark.commit, mark.origin, mark.source, mark.stamp) == wanted
 
 
 class _Build:
@@ -149,35 +160,53 @@ class _Build:
         self.progress = progress
         self.manner = manner
         self.seconds: dict[str, float] = {}
-        self.embedded = 0
-        self.reused = 0
+        self.vectors = Embedded(0, 0)
+        self.began = time.process_time()
         self.old = None if manner.fresh else current_folder(store)
         self.made = read_store_manifest(self.old) if self.old is not None else None
         self.stopped = bool(generations(store).unfinished)
 
     def run(self, jobs: Sequence[Job]) -> BuildReport:
-        with new_generation(self.store, keep=self.manner.keep) as folder:
-            readings = self._read(jobs)
-            marks = self._write(folder, readings)
+        with (
+            new_generation(self.store, keep=self.manner.keep) as folder,
+            Hired(self.manner.jobs) as hired,
+            Beside(self._stage) as beside,
+        ):
+            if self.made is not None and sum(mark.passages for mark in self.made.corpora) >= HELPED_PASSAGES:
+                beside.hire()
+            readings = self._read(jobs, hired.crew)
+            if not self.manner.jobs:
+                hired.release()
+            marks = self._write(folder, readings, beside, hired)
             shelf = Shelf(folder / "passages.sqlite")
             try:
                 reports = _reports(marks, {r.job.tree.corpus.name: r.changed for r in readings}, shelf)
             finally:
                 shelf.close()
         seconds = {name: round(value, 3) for name, value in self.seconds.items()}
-        resumed = self.reused if self.stopped else 0
-        return BuildReport(self.store, reports, seconds, _peak_mib(), self.embedded, resumed)
+        peak = peak_mib() + max(hired.spent.peak_mib, beside.spent.peak_mib)
+        took = time.process_time() - self.began + hired.spent.seconds + beside.spent.seconds
+        resumed = self.vectors.reused if self.stopped else 0
+        return BuildReport(
+            self.store, reports, seconds, peak, self.vectors.embedded, resumed, processor_seconds=round(took, 3)
+        )
 
-    def _read(self, jobs: Sequence[Job]) -> list[Reading]:
+    def _read(self, jobs: Sequence[Job], crew: Crew) -> list[Reading]:
+        marks = {mark.name: mark for mark in self.made.corpora} if self.made is not None else {}
         with self._stage("read"):
             shelf = Shelf(self.old / "passages.sqlite") if self.old is not None else None
             try:
-                return [read_corpus(job, shelf, self.progress) for job in jobs]
+                return [
+                    unread(job, shelf)
+                    if shelf is not None and _is_held(marks.get(job.tree.corpus.name), job)
+                    else read_corpus(job, shelf, self.progress, crew)
+                    for job in jobs
+                ]
             finally:
                 if shelf is not None:
                     shelf.close()
 
-    def _write(self, folder: Path, readings: Sequence[Reading]) -> tuple[CorpusMark, ...]:
+    def _write(self, folder: Path, readings: Sequence[Reading], beside: Beside, hired: Hired) -> tuple[CorpusMark, ...]:
         with self._stage("passages"):
             source = self._write_passages(folder / "passages.sqlite", readings)
             shelf = Shelf(folder / "passages.sqlite")
@@ -186,17 +215,18 @@ class _Build:
             kinds = _write_columns(folder, shelf, [manifests.get(m.name) or read_manifest(m.name) for m in marks])
             rows = [row.passage for row in shelf.everything()]
             shelf.close()
-        # Names have a process of their own, and Chroma works in native code, beside the counting.
-        with Naming(folder / "passages.sqlite", len(rows)) as naming, ThreadPoolExecutor(1) as pool:
-            with self._stage("embed"):
-                vectors = self._embed(rows, source)
-                np.save(folder / "vectors.npy", vectors)
-            chroma = self._start_chroma(pool, folder, readings, rows, vectors)
-            with self._stage("words"):
-                self._write_words(folder, rows, source)
-            with self._stage("symbols"):
-                naming.result()
-            chroma.result()
+        if len(rows) >= HELPED_PASSAGES:
+            beside.hire()
+        named = self.old if self._holds("symbols", SYMBOLS_VERSION) else None
+        names = beside.begin("symbols", name_shelf, folder, named, source.tolist()) if beside.hired else None
+        with self._stage("embed"):
+            self._embed(folder, rows, source, hired.crew)
+        hired.release()
+        chroma = self._begin_chroma(beside, folder, readings, rows, source)
+        with self._stage("words"):
+            self._write_words(folder, rows, source)
+        (names or beside.begin("symbols", name_shelf, folder, named, source.tolist())).result()
+        chroma.result()
         made = StoreManifest(self.embedder.model, self.embedder.dimension, self.embedder.versions, kinds, marks, _now(),
                              PARTS)  # fmt: skip
         made.write(folder)
@@ -238,7 +268,7 @@ class _Build:
         return tuple(marks[name] for name in sorted(marks))
 
     def _write_words(self, folder: Path, rows: Sequence[Passage], source: npt.NDArray[np.int64]) -> None:
-        kept = self.made is not None and self.made.parts.get("words") == WORDS_VERSION
+        kept = self._holds("words", WORDS_VERSION)
         source = source if kept else np.full(len(source), -1, np.int64)
         new = [rows[row] for row in np.flatnonzero(source < 0).tolist()]
         done = 0
@@ -260,7 +290,7 @@ class _Build:
                     counts = read_counts(path)
             write_lexical(folder / name, documents, tick, counts, source)
 
-    def _embed(self, rows: Sequence[Passage], source: npt.NDArray[np.int64]) -> Vectors:
+    def _embed(self, folder: Path, rows: Sequence[Passage], source: npt.NDArray[np.int64], crew: Crew) -> None:
         vectors = np.zeros((len(rows), self.embedder.dimension), np.float32)
         missing = np.arange(len(rows))
         if self.old is not None and self._same_model:
@@ -269,52 +299,30 @@ class _Build:
                 vectors[kept] = np.load(path, mmap_mode="r")[source[kept]]
             missing = np.flatnonzero(~kept)
         if self.embedder.dimension:
-            self._embed_rows(rows, missing.tolist(), vectors)
-        return vectors
+            texts = {row: rows[row].natural for row in missing.tolist()}
+            self.vectors = fill_vectors(vectors, texts, self.embedder, self.store, crew, self.progress)
+        np.save(folder / "vectors.npy", vectors)
 
-    def _embed_rows(self, rows: Sequence[Passage], missing: Sequence[int], vectors: Vectors) -> None:
-        """Fill the vectors of `missing` rows from the cache, else from the model."""
-        model = f"{self.embedder.model} {json.dumps(self.embedder.versions, sort_keys=True)}"
-        hashes = [hashlib.sha256(rows[row].natural.encode()).digest() for row in missing]
-        cache = VectorCache(self.store / "vectors.sqlite", model)
-        try:
-            unknown: dict[bytes, list[int]] = {}  # some passages say the same
-            for row, hash_, found in zip(missing, hashes, cache.get(hashes), strict=True):
-                if found is None:
-                    unknown.setdefault(hash_, []).append(row)
-                else:
-                    vectors[row] = found
-            self.reused = len(missing) - sum(map(len, unknown.values()))
-            new = list(unknown.items())
-            for first in range(0, len(new), self.embedder.batch):
-                batch = new[first : first + self.embedder.batch]
-                made = self.embedder.embed([rows[same[0]].natural for _, same in batch])
-                cache.put([hash_ for hash_, _ in batch], made)
-                for (_, same), vector in zip(batch, made, strict=True):
-                    vectors[same] = vector
-                self.progress("embed", first + len(batch), len(new))
-            self.embedded = len(new)
-        finally:
-            cache.close()
+    def _holds(self, part: str, version: int) -> bool:
+        """Tell whether what the old generation derived from its passages is what would be derived now."""
+        return self.made is not None and self.made.parts.get(part) == version
 
     @property
     def _same_model(self) -> bool:
         made = self.made
         return made is not None and (made.model, made.versions) == (self.embedder.model, self.embedder.versions)
 
-    def _start_chroma(
-        self, pool: ThreadPoolExecutor, folder: Path, readings: Sequence[Reading], rows: Sequence[Passage],
-        vectors: Vectors,
+    def _begin_chroma(
+        self, beside: Beside, folder: Path, readings: Sequence[Reading], rows: Sequence[Passage],
+        source: npt.NDArray[np.int64],
     ) -> Future[None]:  # fmt: skip
         """Begin to write Chroma's collection: a copy of the old one with what changed, where the model is the same."""
         previous = self.old / "chroma" if self.old is not None and self._same_model else None
         if previous is not None and not previous.exists():  # fetched from a server, which has its own
             previous = None
-        added = {p.key for r in readings for p in r.added} if previous is not None else None
+        new = np.arange(len(rows)) if previous is None else np.flatnonzero(source < 0)
         items = [
-            ChromaItem(p.key, row, {"corpus": p.corpus, "kind": p.kind})
-            for row, p in enumerate(rows)
-            if added is None or p.key in added
+            ChromaItem(rows[row].key, row, {"corpus": rows[row].corpus, "kind": rows[row].kind}) for row in new.tolist()
         ]
         gone = [key for r in readings for key in r.removed_keys] if previous is not None else []
         done = 0
@@ -324,13 +332,11 @@ class _Build:
             done += count
             self.progress("chroma", done, len(items) + len(gone))
 
-        def write() -> None:
-            if not self.embedder.dimension:  # an index of words and symbols only
-                return
-            with self._stage("chroma"):
-                write_chroma(folder / "chroma", items, vectors, gone, previous, tick)
-
-        return pool.submit(write)
+        if not self.embedder.dimension:  # an index of words and symbols only
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return nothing
+        return beside.begin("chroma", write_chroma, folder / "chroma", items, gone, previous, tick=tick)
 
     @contextmanager
     def _old_file(self, name: str) -> Iterator[Path]:
@@ -382,11 +388,6 @@ def _reports(marks: Sequence[CorpusMark], changed: dict[str, int], shelf: Shelf)
         )
         for mark in marks
     )  # fmt: skip
-
-
-def _peak_mib() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak // (1024 * 1024) if sys.platform == "darwin" else peak // 1024
 
 
 def _now() -> str:

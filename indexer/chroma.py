@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 COLLECTION = "passages"
+VECTORS = "vectors.npy"
 BATCH = 2000
 # Chroma's default search finds 0.907 of the exact ten nearest among 30,000 vectors; with 200 candidates all but a few
 # (0.998 of the ten nearest among 12,000 passages). Its default graph is enough for that, at half the time of a larger.
@@ -31,12 +34,12 @@ class ChromaItem:
 
 
 def write_chroma(
-    folder: Path, items: Sequence[ChromaItem], vectors: Vectors, gone: Sequence[str], previous: Path | None,
+    folder: Path, items: Sequence[ChromaItem], gone: Sequence[str], previous: Path | None,
     tick: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Put `items` into the collection in `folder`: a copy of `previous` without the keys in `gone`, where there is one.
 
-    Raises `StoreError` when it cannot be written.
+    Their vectors lie beside the folder. Raises `StoreError` when it cannot be written.
     """
     with _translated(folder):
         if previous is not None:
@@ -44,6 +47,7 @@ def write_chroma(
             if not items and not gone:
                 return
         collection = _open(folder)
+        vectors: Vectors = np.load(folder.parent / VECTORS, mmap_mode="r")
         for first in range(0, len(gone), BATCH):
             batch = list(gone[first : first + BATCH])
             collection.delete(ids=batch)
@@ -52,7 +56,7 @@ def write_chroma(
             new = items[first : first + BATCH]
             collection.add(
                 ids=[item.key for item in new],
-                embeddings=vectors[[item.row for item in new]],
+                embeddings=np.asarray(vectors[[item.row for item in new]]),
                 metadatas=[dict(item.facts) for item in new],
             )
             tick(len(new))

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
-from indexer.reading import Job, cut, read_bases, stamp_of, taken_entries
+from indexer.reading import Cutter, Job, read_bases, taken_entries
 from indexer.records import Passage, Relation, Sort
 from indexer.shelf import Shelf
 from indexer.symbols import name_passages
@@ -121,14 +121,14 @@ def version_of_tree(job: Job, shelf: Shelf | None) -> Version:
     corpus = job.tree.corpus
     known = shelf.files(corpus.name) if shelf is not None else {}
     entries = taken_entries(job)
-    bases = read_bases(job, entries)
+    cutter = Cutter.of(job, read_bases(job, entries))
     same = [e.path for e in entries if e.path in known and known[e.path].digest == e.digest
-            and known[e.path].chunker == stamp_of(job, e.path, bases)]  # fmt: skip
+            and known[e.path].chunker == cutter.stamp_of(e.path)]  # fmt: skip
     kept = shelf.of_files(corpus.name, same) if shelf is not None else []
     passages = [dataclasses.replace(row.passage, commit=corpus.commit) for _, row in kept]
     held = set(same)
     for entry, content in job.tree.read([e for e in entries if e.path not in held]):
-        passages += cut(job, entry, content, bases=bases)[1]
+        passages += cutter.cut(entry, content)[1]
     return Version(corpus.commit, passages)
 
 

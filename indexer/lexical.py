@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,11 +70,10 @@ def _count(documents: Iterable[Sequence[str]], vocabulary: dict[str, int], tick:
     known = dict(vocabulary)
     lengths, words, counts = [0], [], []
     for document in documents:
-        ids = np.fromiter((known.setdefault(word, len(known)) for word in document), np.int32, len(document))
-        distinct, often = np.unique(ids, return_counts=True)
-        words.append(distinct)
-        counts.append(often.astype(np.int32))
-        lengths.append(len(distinct))
+        often = Counter(document)
+        words.append(np.fromiter((known.setdefault(word, len(known)) for word in often), np.int32, len(often)))
+        counts.append(np.fromiter(often.values(), np.int32, len(often)))
+        lengths.append(len(often))
         tick()
     starts = np.cumsum(lengths, dtype=np.int64)
     _, no_words, no_counts = _nothing()

@@ -1,46 +1,47 @@
-"""Names and links of a whole generation, computed beside the other stages."""
+"""Names and links of a whole generation, made from what is remembered of its old passages and read of its new ones."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import AbstractContextManager
-from multiprocessing import get_context
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from indexer.graph.links import link_passages
+from indexer.graph.scans import scan_passage
+from indexer.graph.sources import Facts
+from indexer.records import Passage
 from indexer.shelf import Shelf, editing
 from indexer.symbols import name_passages
 
-# Fewer passages are named in less time than a process needs to start.
-PROCESS_PASSAGES = 5_000
+# What the scans of the graph found, by row.
+FACTS = "facts.json"
 
 
-def name_shelf(path: Path) -> None:
-    """Write the names and links of all passages of an unfinished generation's shelf."""
-    shelf = Shelf(path)
+def name_shelf(folder: Path, old: Path | None, source: Sequence[int]) -> None:
+    """Write names and links of all passages of the unfinished generation in `folder`.
+
+    `source` tells the row that each had in the generation `old`, or -1. Raises `StoreError` where the disk refuses.
+    """
+    shelf = Shelf(folder / "passages.sqlite")
     passages = [row.passage for row in shelf.everything()]
     shelf.close()
-    namings = name_passages(passages)
-    with editing(path) as writer:
+    facts = _facts(passages, old, source)
+    namings = name_passages(passages, facts)
+    with editing(folder / "passages.sqlite") as writer:
         writer.set_names(namings, link_passages(passages, namings))
+    (folder / FACTS).write_text(json.dumps(facts, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
-class Naming(AbstractContextManager["Naming"]):
-    """Names a shelf in a process of its own where it is large, else when `result` is asked for."""
+def _facts(passages: Sequence[Passage], old: Path | None, source: Sequence[int]) -> list[Facts]:
+    """Return what the scans find, without scanning a passage that the old generation had."""
+    known = _known(old)
+    return [known[row] if 0 <= row < len(known) else scan_passage(p) for p, row in zip(passages, source, strict=True)]
 
-    def __init__(self, path: Path, passages: int) -> None:
-        self._path = path
-        # Spawned, not forked: this process has threads and holds the writer's lock.
-        self._pool = ProcessPoolExecutor(1, get_context("spawn")) if passages >= PROCESS_PASSAGES else None
-        self._future: Future[None] | None = self._pool.submit(name_shelf, path) if self._pool else None
 
-    def result(self) -> None:
-        """Wait until it is done; raises what stopped it."""
-        if self._future is None:
-            name_shelf(self._path)
-        else:
-            self._future.result()
-
-    def __exit__(self, *_error: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+def _known(old: Path | None) -> list[Facts]:
+    """Read what an old generation remembers; one that is damaged remembers nothing."""
+    try:
+        found: list[Facts] = json.loads((old / FACTS).read_text(encoding="utf-8")) if old is not None else []
+    except (OSError, ValueError):
+        return []
+    return found

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from indexer.chunk import CHUNKER_VERSION, chunk_file
 from indexer.corpus import MAX_FILE_BYTES, Entry, Manifest, TextTree, Tree
+from indexer.crew import Alone, Crew
 from indexer.errors import BadInput
 from indexer.grammar.tablegen import described, grammar_with
 from indexer.grammar.tablegen_bases import NO_BASES, Bases, gather_bases
-from indexer.records import Passage
+from indexer.records import Corpus, Passage
 from indexer.shelf import FileMark, FormerPlace, Row, Shelf
 
 # Stage, done, total; called often, perhaps on several threads.
@@ -21,6 +22,11 @@ UNREAD = frozenset({"binary", "too_large"})
 _TABLEGEN = ".td"
 # Shorter texts stand in many places by chance, and are not followed to another file.
 MIN_MOVED = 80
+# Fewer files are cut in less time than helpers need to start: 14 ms each, against 1 s.
+CREW_FILES = 150
+# What a helper is given at once.
+BATCH_FILES = 16
+BATCH_BYTES = 150_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,6 @@ class Reading:
 
     job: Job
     number: int
-    bases: Bases = NO_BASES
     files: list[FileMark] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
@@ -60,16 +65,29 @@ class Reading:
     changed: int = 0
 
 
-def read_corpus(job: Job, shelf: Shelf | None, progress: Progress) -> Reading:
-    """Read what `shelf` lacks of the job's tree; raises `BadInput` when the tree has no file of the corpus."""
+def unread(job: Job, shelf: Shelf) -> Reading:
+    """Return the reading of a tree that stands in `shelf` as it is."""
+    return Reading(job, shelf.newest_number(job.tree.corpus.name))
+
+
+def read_corpus(job: Job, shelf: Shelf | None, progress: Progress, crew: Crew) -> Reading:
+    """Read what `shelf` lacks of the job's tree; raises `BadInput` when the tree has no file of the corpus.
+
+    Where there are files enough, the crew cuts them.
+    """
     corpus = job.tree.corpus
     entries = taken_entries(job)
     old = shelf.files(corpus.name) if shelf is not None else {}
-    reading = Reading(job, _number(shelf, corpus.name, corpus.commit), bases=read_bases(job, entries))
-    changed = [e for e in entries if not _is_same(old.get(e.path), e, stamp_of(job, e.path, reading.bases))]
+    reading = Reading(job, _number(shelf, corpus.name, corpus.commit))
+    cutter = Cutter.of(job, read_bases(job, entries), reading.number)
+    changed = [e for e in entries if not _is_same(old.get(e.path), e, cutter.stamp_of(e.path))]
     reading.gone = sorted(old.keys() - {e.path for e in entries})
     before = shelf.of_files(corpus.name, [*(e.path for e in changed if e.path in old), *reading.gone]) if shelf else []
-    after = [p for passages in _cut_all(job, changed, reading, progress) for p in passages]
+    after: list[Passage] = []
+    for mark, passages in _cut_all(job, cutter, changed, crew if len(changed) >= CREW_FILES else Alone()):
+        reading.files.append(mark)
+        after += passages
+        progress("read", len(reading.files), len(changed))
     _compare(reading, before, after, old)
     return reading
 
@@ -83,18 +101,49 @@ def taken_entries(job: Job) -> list[Entry]:
     return entries
 
 
-def cut(
-    job: Job, entry: Entry, content: bytes, number: int = 0, bases: Bases = NO_BASES
-) -> tuple[FileMark, tuple[Passage, ...]]:
-    """Cut one file into passages, and tell what became of it; definitions of TableGen inherit from `bases`."""
-    corpus, grammar = job.tree.corpus, job.manifest.grammar(entry.path)
-    text, stamp = _decoded(content), stamp_of(job, entry.path, bases)
-    if grammar is None or text is None:
-        failure = "too_large" if len(content) > MAX_FILE_BYTES else "binary"
-        return FileMark(corpus.name, entry.path, entry.digest, stamp, failure, number), ()
-    grammar = grammar_with(bases) if grammar.language == "tablegen" else grammar
-    chunked = chunk_file(corpus, entry.path, text, grammar, job.manifest.kind(entry.path))
-    return FileMark(corpus.name, entry.path, entry.digest, stamp, chunked.fallback, number), chunked.passages
+# A file as it was indexed, and its passages.
+Cut = tuple[FileMark, tuple[Passage, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """All that decides how the files of a corpus are cut; it can be sent to where they are.
+
+    `stamp` is the job's; definitions of TableGen inherit from `bases`; `number` is that of the commit.
+    """
+
+    corpus: Corpus
+    manifest: Manifest
+    stamp: str
+    bases: Bases = NO_BASES
+    number: int = 0
+
+    @classmethod
+    def of(cls, job: Job, bases: Bases, number: int = 0) -> Cutter:
+        """Return the one for a job."""
+        return cls(job.tree.corpus, job.manifest, job.stamp, bases, number)
+
+    def stamp_of(self, path: str) -> str:
+        """Return what decides a file's passages besides its content: of TableGen, the classes of other files too."""
+        return f"{self.stamp}.{self.bases.digest}" if path.endswith(_TABLEGEN) else self.stamp
+
+    def cut(self, entry: Entry, content: bytes) -> Cut:
+        """Cut one file into passages, and tell what became of it."""
+        grammar, text = self.manifest.grammar(entry.path), _decoded(content)
+        failure: str = ""
+        passages: tuple[Passage, ...] = ()
+        if grammar is None or text is None:
+            failure = "too_large" if len(content) > MAX_FILE_BYTES else "binary"
+        else:
+            grammar = grammar_with(self.bases) if grammar.language == "tablegen" else grammar
+            chunked = chunk_file(self.corpus, entry.path, text, grammar, self.manifest.kind(entry.path))
+            failure, passages = chunked.fallback, chunked.passages
+        stamp = self.stamp_of(entry.path)
+        return FileMark(self.corpus.name, entry.path, entry.digest, stamp, failure, self.number), passages
+
+    def cut_files(self, files: Sequence[tuple[Entry, bytes]]) -> list[Cut]:
+        """Cut several files."""
+        return [self.cut(entry, content) for entry, content in files]
 
 
 def read_bases(job: Job, entries: Sequence[Entry]) -> Bases:
@@ -103,17 +152,23 @@ def read_bases(job: Job, entries: Sequence[Entry]) -> Bases:
     return gather_bases((text for _, content in job.tree.read(files) if (text := _decoded(content))), described)
 
 
-def stamp_of(job: Job, path: str, bases: Bases) -> str:
-    """Return what decides a file's passages besides its content: of TableGen, the classes of other files too."""
-    return f"{job.stamp}.{bases.digest}" if path.endswith(_TABLEGEN) else job.stamp
+def _cut_all(job: Job, cutter: Cutter, entries: Sequence[Entry], crew: Crew) -> Iterator[Cut]:
+    for files in crew.map(cutter.cut_files, _batches(job.tree.read(entries))):
+        yield from files
 
 
-def _cut_all(job: Job, entries: Sequence[Entry], reading: Reading, progress: Progress) -> Iterator[tuple[Passage, ...]]:
-    for number, (entry, content) in enumerate(job.tree.read(entries), 1):
-        mark, passages = cut(job, entry, content, reading.number, reading.bases)
-        reading.files.append(mark)
-        yield passages
-        progress("read", number, len(entries))
+def _batches(files: Iterator[tuple[Entry, bytes]]) -> Iterator[list[tuple[Entry, bytes]]]:
+    """Put files together, so that little time is lost between them and none waits long for the last."""
+    batch: list[tuple[Entry, bytes]] = []
+    size = 0
+    for entry, content in files:
+        batch.append((entry, content))
+        size += len(content)
+        if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _is_same(mark: FileMark | None, entry: Entry, stamp: str) -> bool:

@@ -78,8 +78,8 @@ def gather_operations(sources: Sources) -> Operations:
     for row, p in enumerate(sources.passages):
         if p.language == "tablegen" and p.kind in {"op_def", "dialect"}:
             texts[p.corpus].append(p.text)
-        elif p.language == "mlir":
-            out.in_tests[row] = frozenset(_IN_TESTS.findall(p.text))
+        elif names := sources.found(row, "shown_ops"):
+            out.in_tests[row] = frozenset(names)
     tables = {corpus: OpNames(found) for corpus, found in texts.items()}
     _share_dialects(tables)
     defined = _defined(sources, tables)
@@ -145,6 +145,48 @@ def name_code(sources: Sources, ops: Operations) -> Iterator[Naming]:
             yield from reader.read(row)
 
 
+def _is_code(p: Passage) -> bool:
+    return p.language == "cpp" and p.kind != "test"
+
+
+def shown_ops(p: Passage) -> list[str]:
+    """Scan MLIR for the operations that stand in it."""
+    return sorted(set(_IN_TESTS.findall(p.text))) if p.language == "mlir" else []
+
+
+def namespaces(p: Passage) -> list[str]:
+    """Scan C++ for the namespaces that it opens or uses."""
+    if not _is_code(p) or "namespace" not in p.text:
+        return []
+    return list(dict.fromkeys(part for m in _USING.finditer(p.text) for part in m["name"].split("::")))
+
+
+def made(p: Passage) -> list[str]:
+    """Scan C++ for the classes of operations that it creates."""
+    if not _is_code(p) or "Op" not in p.text:
+        return []
+    created = _MADE.findall(p.text) if "create" in p.text or "replace" in p.text else []
+    built = _BUILT.findall(p.text) if "::create(" in p.text else []
+    return list(dict.fromkeys([*created, *built]))
+
+
+def matched(p: Passage) -> list[str]:
+    """Scan C++ for the classes of operations that its patterns match."""
+    if not _is_code(p) or "Op" not in p.text or "atchAndRewrite" not in p.text:
+        return []
+    return [m["name"] for m in _MATCHED.finditer(p.text)]
+
+
+def templates(p: Passage) -> list[list[str]]:
+    """Scan C++ for patterns with operations in their arguments, as bases of a class or registered: base, then these."""
+    if not _is_code(p) or "Op" not in p.text or "<" not in p.text:
+        return []
+    registers = _REGISTRATION.search(p.text) is not None
+    found = (m for m in _TEMPLATE.finditer(p.text) if registers or _PATTERN.search(m["base"]))
+    named = ((m["base"], [name for name in _TOKEN.findall(m["arguments"]) if name.endswith("Op")]) for m in found)
+    return [[base, *names] for base, names in named if names]
+
+
 class _Reader:
     """Reads the C++ passages of one file."""
 
@@ -152,14 +194,8 @@ class _Reader:
         self.sources = sources
         self.ops = ops
         self.corpus = place[0]
-        texts = [sources.passages[row].text for row in sources.cpp[place]]
-        self.namespaces = frozenset(
-            part
-            for text in texts
-            if "namespace" in text
-            for m in _USING.finditer(text)
-            for part in m["name"].split("::")
-        )
+        rows = sources.cpp[place]
+        self.namespaces = frozenset(part for row in rows for part in sources.found(row, "namespaces"))
         self.known: dict[str, str | None] = {}
 
     def read(self, row: int) -> Iterator[Naming]:
@@ -167,31 +203,24 @@ class _Reader:
         if "Op" not in p.text:
             return
         yield from self._methods(row, p)
-        if "create" in p.text or "replace" in p.text:
-            yield from self._names(row, "makes", _MADE.findall(p.text))
-        if "::create(" in p.text:
-            yield from self._names(row, "makes", _BUILT.findall(p.text))
-        if "atchAndRewrite" in p.text:
-            matched = [op for m in _MATCHED.finditer(p.text) if (op := self._op(m["name"]))]
+        yield from self._names(row, "makes", self.sources.found(row, "made"))
+        if names := self.sources.found(row, "matched"):
+            matched = [op for name in names if (op := self._op(name))]
             for part in self.sources.parts(row):  # a long pattern has several passages
                 yield from (Naming(op, "op", "lowers", part) for op in matched)
-        if "<" in p.text:
-            yield from self._templates(row, p)
+        yield from self._templates(row)
 
     def _methods(self, row: int, p: Passage) -> Iterator[Naming]:
         scopes = (symbol.rpartition("::")[0] for symbol in p.symbol.split(", ") if "::" in symbol)
         return self._names(row, "implements", scopes)
 
-    def _templates(self, row: int, p: Passage) -> Iterator[Naming]:
+    def _templates(self, row: int) -> Iterator[Naming]:
         """Yield the operations in the arguments of patterns: bases of a class here, or instances being registered."""
-        registers = _REGISTRATION.search(p.text) is not None
-        for found in _TEMPLATE.finditer(p.text):
-            if not registers and not _PATTERN.search(found["base"]):
-                continue
-            matched, *made = [op for name in _TOKEN.findall(found["arguments"]) if (op := self._op(name))] or [""]
+        for base, *names in self.sources.found(row, "templates"):
+            matched, *made = [op for name in names if (op := self._op(name))] or [""]
             if not matched:
                 continue
-            classes = self.sources.class_rows(self.corpus, found["base"])
+            classes = self.sources.class_rows(self.corpus, base)
             for target in classes or (row,):
                 yield Naming(matched, "op", "lowers", target)
                 yield from (Naming(op, "op", "makes", target) for op in made)

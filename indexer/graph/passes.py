@@ -77,7 +77,7 @@ def name_implementations(sources: Sources, passes: Passes) -> Iterator[Naming]:
     implementing = _with_sources(_files_of(sources, passes), sources)
     for place, arguments in implementing.items():
         for row in sources.cpp[place]:
-            relation: Relation = "implements" if _ENTRY.search(sources.passages[row].text) else "uses"
+            relation: Relation = "implements" if sources.found(row, "entry") else "uses"
             yield from (Naming(argument, "pass", relation, row) for argument in sorted(arguments))
         yield from _populated(sources, place, arguments)
     for place, arguments in _neighbours(implementing, sources).items():
@@ -88,27 +88,24 @@ def name_implementations(sources: Sources, passes: Passes) -> Iterator[Naming]:
 def _populated(sources: Sources, place: Place, arguments: set[str]) -> Iterator[Naming]:
     """Yield the patterns of other files that a pass populates: they do its work."""
     corpus, path = place
-    asked = [name for text in sources.texts(place) if "populate" in text for name in _POPULATES.findall(text)]
+    asked = [name for row in sources.cpp[place] for name in sources.found(row, "populates")]
     seen: set[str] = set()
     for _ in range(MAX_POPULATE_DEPTH):
         rows = [row for name in dict.fromkeys(asked) if name not in seen for row in sources.function_rows(corpus, name)]
         seen.update(asked)
         asked = []
         for row in rows:
-            text = sources.passages[row].text
-            asked += _POPULATES.findall(text)
-            for target in (row, *_registered(sources, corpus, text)):
+            asked += sources.found(row, "populates")
+            for target in (row, *_registered(sources, corpus, row)):
                 if sources.passages[target].path != path:
                     relation: Relation = "uses" if target == row else "implements"
                     yield from (Naming(argument, "pass", relation, target) for argument in sorted(arguments))
 
 
-def _registered(sources: Sources, corpus: str, text: str) -> Iterator[int]:
-    """Yield the passages of the pattern classes that `text` adds to a set."""
-    for found in _REGISTRATION.finditer(text):
-        for name in dict.fromkeys(_CLASS.findall(found["classes"])):
-            rows = sources.class_rows(corpus, name)
-            yield from (row for row in rows if _ENTRY.search(sources.passages[row].text))
+def _registered(sources: Sources, corpus: str, row: int) -> Iterator[int]:
+    """Yield the passages of the pattern classes that a passage adds to a set."""
+    for name in sources.found(row, "registered"):
+        yield from (target for target in sources.class_rows(corpus, name) if sources.found(target, "entry"))
 
 
 def _with_sources(found: dict[Place, set[str]], sources: Sources) -> dict[Place, set[str]]:
@@ -144,18 +141,57 @@ def _files_of(sources: Sources, passes: Passes) -> dict[Place, set[str]]:
     """Return the passes each file implements; a constructor counts only for passes without a generated base."""
     found: dict[Place, set[str]] = defaultdict(set)
     constructed: dict[Place, set[str]] = defaultdict(set)
-    for place in sources.cpp:
-        corpus, path = place
-        for text in sources.texts(place):
-            if "GEN_PASS_DEF_" in text:
-                records = (m["record"].upper() for m in _GENERATED.finditer(text))
-                found[place].update(a for r in records if (a := passes.by_record.get((corpus, r))))
-            if "getArgument" in text:
-                found[place].update(m["argument"] for m in _ARGUMENT.finditer(text))
-            if "create" in text and path.endswith((".cpp", ".cc")):
-                names = (m["name"] for m in _CREATES.finditer(text))
-                constructed[place].update(a for n in names if (a := passes.by_constructor.get((corpus, n))))
+    for place, rows in sources.cpp.items():
+        corpus = place[0]
+        for row in rows:
+            records = sources.found(row, "generated")
+            found[place].update(a for r in records if (a := passes.by_record.get((corpus, r))))
+            found[place].update(sources.found(row, "arguments"))
+            names = sources.found(row, "creates")
+            constructed[place].update(a for n in names if (a := passes.by_constructor.get((corpus, n))))
     linked = {(place[0], argument) for place, arguments in found.items() for argument in arguments}
     for place, arguments in constructed.items():
         found[place].update(a for a in arguments if (place[0], a) not in linked)
     return {place: arguments for place, arguments in found.items() if arguments}
+
+
+def _is_code(p: Passage) -> bool:
+    return p.language == "cpp" and p.kind != "test"
+
+
+def generated(p: Passage) -> list[str]:
+    """Scan C++ for the records of passes whose generated base it takes, in capitals."""
+    return (
+        [m["record"].upper() for m in _GENERATED.finditer(p.text)] if _is_code(p) and "GEN_PASS_DEF_" in p.text else []
+    )
+
+
+def arguments(p: Passage) -> list[str]:
+    """Scan C++ for the arguments of passes that it returns."""
+    return [m["argument"] for m in _ARGUMENT.finditer(p.text)] if _is_code(p) and "getArgument" in p.text else []
+
+
+def creates(p: Passage) -> list[str]:
+    """Scan the sources of C++ for the constructors that they define."""
+    if not _is_code(p) or "create" not in p.text or not p.path.endswith((".cpp", ".cc")):
+        return []
+    return [m["name"] for m in _CREATES.finditer(p.text)]
+
+
+def entry(p: Passage) -> list[str]:
+    """Scan C++ for where a pass or pattern does its work."""
+    found = _ENTRY.search(p.text) if _is_code(p) and ("runOn" in p.text or "atchAnd" in p.text) else None
+    return [found[0]] if found else []
+
+
+def populates(p: Passage) -> list[str]:
+    """Scan C++ for the functions that populate patterns, by their calls."""
+    return list(dict.fromkeys(_POPULATES.findall(p.text))) if _is_code(p) and "populate" in p.text else []
+
+
+def registered(p: Passage) -> list[str]:
+    """Scan C++ for the classes that it adds to a set of patterns."""
+    if not _is_code(p) or ("populate" not in p.symbol and "populate" not in p.text):
+        return []
+    added = (name for m in _REGISTRATION.finditer(p.text) for name in _CLASS.findall(m["classes"]))
+    return list(dict.fromkeys(added))

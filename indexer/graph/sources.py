@@ -1,21 +1,32 @@
-"""All passages, and the C++ among them by file, class and function: where the parts of the graph look code up."""
+"""All passages, and the C++ among them by file, class and function: where the parts of the graph look code up.
+
+What is read from the text of one passage alone is a *scan*, and remembered, so that an update scans only new text.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from indexer.records import Passage
+
+# What the scans of a passage found, by their names, as JSON can keep it; what found nothing is left out.
+Facts = Mapping[str, Sequence[Any]]
 
 # A file: corpus and path.
 Place = tuple[str, str]
 
 
 class Sources:
-    """Passages by what they are called; rows are positions in `passages`."""
+    """Passages by what they are called; rows are positions in `passages`.
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    `facts` holds by row what the scans of `indexer.graph.scans` found in each passage alone.
+    """
+
+    def __init__(self, passages: Sequence[Passage], facts: Sequence[Facts]) -> None:
         self.passages = passages
+        self._facts = facts
         self.cpp: dict[Place, list[int]] = defaultdict(list)
         self._classes: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._functions: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -37,6 +48,10 @@ class Sources:
                 self._classes[p.corpus, scope.rpartition("::")[2]].append(row)
             else:
                 self._classes[p.corpus, last].append(row)
+
+    def found(self, row: int, scan: str) -> Sequence[Any]:
+        """Return what a scan found in a passage."""
+        return self._facts[row].get(scan, ())
 
     def class_rows(self, corpus: str, name: str) -> list[int]:
         """Return the passages of a class: it as a whole, or its head and its members."""

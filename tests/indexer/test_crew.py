@@ -1,0 +1,153 @@
+"""Helpers: other processes, and a Ray cluster, give what this process gives; their errors arrive; none stays behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from indexer import build as building
+from indexer import reading
+from indexer.build import BuildReport, Manner, build_index
+from indexer.crew import Alone, Helper, Processes, check_jobs, hire
+from indexer.embed import HashEmbedder
+from indexer.errors import BadInput, StoreError
+from indexer.store import open_generation
+from tests.conftest import SAMPLE, sample_job
+
+ROOT = Path(__file__).parents[2]
+
+
+def twice(number: int) -> int:
+    if number < 0:
+        raise BadInput("index.no_folder", path=str(number))
+    return 2 * number
+
+
+def end_at_once(_number: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def holdings(store: Path) -> tuple[list[object], list[object], list[object], bytes]:
+    """Everything that an index answers from."""
+    generation = open_generation(store)
+    shelf = generation.shelf
+    rows = shelf.everything()
+    names = [naming for row in rows for naming in shelf.namings(row.row)]
+    return list(rows), list(names), list(shelf.links()), np.asarray(generation.vectors).tobytes()
+
+
+def divide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a small tree be divided as a large one is."""
+    monkeypatch.setattr(reading, "CREW_FILES", 1)
+    monkeypatch.setattr(reading, "BATCH_FILES", 2)
+    monkeypatch.setattr(building, "HELPED_PASSAGES", 1)
+
+
+def test_processes_answer_in_order_and_their_errors_arrive() -> None:
+    crew = Processes(2)
+    try:
+        assert list(crew.map(twice, range(7))) == [2 * n for n in range(7)]
+        with pytest.raises(BadInput, match="no folder -1"):
+            list(crew.map(twice, [1, -1, 2]))
+        with pytest.raises(StoreError, match="a helper process of the build was killed"):
+            list(crew.map(end_at_once, [1, 2]))
+    finally:
+        spent = crew.close()
+    assert spent.peak_mib > 0
+
+
+def build(store: Path, jobs: str, tree: Path = SAMPLE) -> BuildReport:
+    return build_index(store, [sample_job(tree)], HashEmbedder(), lambda *_: None, Manner(jobs=jobs))
+
+
+def test_an_index_made_by_helpers_is_the_one_made_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(tmp_path / "alone", "1")
+    divide(monkeypatch)
+    report = build(tmp_path / "helped", "2")
+    assert report.processor_seconds > 0
+    assert holdings(tmp_path / "helped") == holdings(tmp_path / "alone")
+
+
+def test_an_update_gives_the_names_of_a_build_from_nothing(tmp_path: Path) -> None:
+    sample_tree = Path(shutil.copytree(SAMPLE, tmp_path / "tree"))
+    build(tmp_path / "index", "1", sample_tree)
+    passes = next(sample_tree.rglob("*.td"))
+    passes.write_text("// A line more.\n" + passes.read_text())
+    next(sample_tree.rglob("*.mlir")).unlink()
+    assert build(tmp_path / "index", "1", sample_tree).corpora[0].changed
+    build(tmp_path / "anew", "1", sample_tree)
+    assert holdings(tmp_path / "index") == holdings(tmp_path / "anew")
+
+
+@pytest.mark.slow
+def test_an_index_made_on_a_ray_cluster_is_the_one_made_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'tritonkb[ray]'")
+    build(tmp_path / "alone", "1")
+    divide(monkeypatch)
+    build(tmp_path / "spread", "ray")
+    assert holdings(tmp_path / "spread") == holdings(tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_errors_of_work_on_a_ray_cluster_arrive() -> None:
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'tritonkb[ray]'")
+    crew = hire("ray")
+    try:
+        assert list(crew.map(twice, range(5))) == [0, 2, 4, 6, 8]
+        with pytest.raises(BadInput, match="no folder -1"):
+            list(crew.map(twice, [-1]))
+    finally:
+        crew.close()
+
+
+def test_what_stops_a_helper_is_told(tmp_path: Path) -> None:
+    (tmp_path / "passages.sqlite").write_bytes(b"no database")
+    helper = Helper("indexer.naming")
+    try:
+        from indexer.naming import name_shelf  # noqa: PLC0415 - as a build hands it over
+
+        with pytest.raises(StoreError, match="is damaged"):
+            helper.do(name_shelf, tmp_path, None, [])
+    finally:
+        helper.close()
+
+
+def test_helpers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    code = """
+    import os, signal, sys
+    from indexer.crew import Helper
+    helper = Helper()
+    print(helper.do(os.getpid), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    killed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    helper = int(killed.stdout)
+    for _ in range(300):
+        try:
+            os.kill(helper, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the helper is still there")
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5", "http://host:1"])
+def test_another_way_to_work_is_refused(jobs: str) -> None:
+    with pytest.raises(BadInput, match=r"give a number of processes, ray, or ray://HOST:PORT"):
+        hire(jobs)
+
+
+def test_one_job_is_this_process() -> None:
+    assert isinstance(hire("1"), Alone)
+    assert check_jobs("ray://head:10001") == "ray://head:10001"
