@@ -7,12 +7,15 @@ from pathlib import Path
 from agent.contract import (
     ArgumentDoc,
     BufferDoc,
+    BufferUseDoc,
     CompileDoc,
     CostDoc,
     CounterfactualDoc,
     DiagnosticDoc,
     EvidenceDoc,
+    ExplanationDoc,
     FindingDoc,
+    FitDoc,
     IntervalDoc,
     IrDoc,
     LaunchDoc,
@@ -21,6 +24,7 @@ from agent.contract import (
     SourceDoc,
     StageDoc,
 )
+from agent.explain.records import Explanation
 from agent.records import Compilation, Cost, Diagnostic, Finding, Launch, Lowered, Resources, TensorArgument
 from indexer.messages import Lang, render
 
@@ -143,6 +147,40 @@ def finding_doc(finding: Finding, lang: Lang, titles: dict[str, str] | None = No
         advice=render(finding.advice, lang),
         launch_index=finding.launch_index,
     )
+
+
+def explanation_doc(told: Explanation, source: str, lang: Lang, titles: dict[str, str] | None = None) -> ExplanationDoc:
+    """Describe why a launch is refused, or was taken only without something."""
+    lines = source.splitlines()
+    fit = told.fit
+    return ExplanationDoc(
+        cause=told.cause,
+        kind=told.kind,
+        launch_index=told.launch_index,
+        line=told.line,
+        text=lines[told.line - 1].strip() if told.line is not None and 0 < told.line <= len(lines) else "",
+        stage=told.stage,
+        pass_argument=told.pass_argument,
+        op=told.op,
+        said=told.said,
+        title=render(told.title, lang),
+        way_out=render(told.way_out, lang),
+        details=[render(note, lang) for note in told.details],
+        buffers=[
+            BufferUseDoc(
+                space=b.space, bytes=b.bytes, copies=b.copies, type=b.type, tensor=b.tensor, line=b.line,
+                first_line=b.first_line, last_line=b.last_line, at_peak=b.at_peak,
+                added=[render(note, lang) for note in b.added],
+            )
+            for b in told.buffers
+        ],
+        fit=None if fit is None else FitDoc(
+            name=fit.name, value=fit.value, fits=fit.fits, too_large=fit.too_large, used_bytes=fit.used_bytes
+        ),
+        place=[
+            EvidenceDoc(passage=e.passage, why=list(e.why), title=(titles or {}).get(e.passage, "")) for e in told.place
+        ],
+    )  # fmt: skip
 
 
 def _shown(path: Path) -> Path:

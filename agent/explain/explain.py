@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from agent.explain.buffers import buffer_uses
 from agent.explain.causes import Cause, cause_of, words_of
 from agent.explain.fit import Search, find_fit
+from agent.explain.places import return_inside, tile_condition
 from agent.explain.records import BufferUse, Explanation, Fit
 from agent.records import Compilation, Diagnostic, Evidence, KernelSource, Lowered, Lowering
 from agent.sandbox import is_limit
@@ -74,7 +75,7 @@ def _refused(lowering: Lowering, index: int, told: Diagnostic, lower: Lower | No
         cause=cause.key,
         kind="rejected",
         launch_index=index,
-        line=_line(told, cause, buffers, made),
+        line=_line(told, cause, buffers, made, source),
         stage=told.stage,
         pass_argument=told.pass_argument,
         op=op,
@@ -158,7 +159,7 @@ def _in_double(made: Compilation) -> IrOp | None:
     return next((op for op in found if any(_element(v.type) == _DOUBLE for v in op.operands)), None)
 
 
-def _line(told: Diagnostic, cause: Cause, buffers: tuple[BufferUse, ...], made: Compilation) -> int | None:
+def _line(told: Diagnostic, cause: Cause, buffers: tuple[BufferUse, ...], made: Compilation, source: str) -> int | None:
     if cause.key in _MEMORY:
         at_peak = [b for b in buffers if b.at_peak and b.line is not None]
         largest = max(at_peak, key=lambda b: b.bytes, default=None)
@@ -166,6 +167,10 @@ def _line(told: Diagnostic, cause: Cause, buffers: tuple[BufferUse, ...], made: 
     if cause.key == "not_lowered":
         left = _left_over(made)
         return line_of(left) if left is not None else told.line
+    if cause.key == "loop_return":
+        return return_inside(source, told.line)
+    if cause.key == "front_end_crash":
+        return tile_condition(source, made.launch) or told.line
     if cause.key in _SILENT and cause.values:
         double = _in_double(made)
         return line_of(double) if double is not None else told.line
