@@ -85,6 +85,9 @@ def diff(store: Path, asked: Asked) -> Difference:
 
     Raises `BadInput` for a version that is neither, or a pass that neither has, `StoreError` without an index.
     """
+    for folder in asked.runs:
+        if not folder.is_dir():
+            raise BadInput("difference.no_runs", path=folder)
     library = _Library(store, parse_spec(asked.corpus).manifest.name)
     old, new = library.version(asked.old), library.version(asked.new)
     if asked.only is not None and not any(("pass", asked.only) in v.things for v in (old, new)):
@@ -118,6 +121,7 @@ class _Library:
 
     def version(self, text: str) -> Version:
         """Return the version that `text` names; raises `BadInput` for one that nobody has."""
+        text = self._previous() if text == "previous" else text
         folder = self._folder(text)
         if folder is not None:
             return version_of_shelf(self._shelf(folder), self.corpus)
@@ -130,6 +134,8 @@ class _Library:
 
     def tree(self, revision: str) -> GitTree | None:
         """Return the corpus's repository at a revision, None where there is no repository or it lacks that one."""
+        if not revision:
+            return None  # git would take HEAD for it
         spec = parse_spec(self.marks[self.current].source)
         folder = Path(spec.place) if spec.place else data_home() / "sources" / f"{self.corpus}.git"
         if not folder.is_dir() or not is_repository(folder):
@@ -164,14 +170,19 @@ class _Library:
             self._read[commit, path] = split_lines(contents[0].decode("utf-8", "replace")) if contents else None
         return self._read[commit, path]
 
+    def _previous(self) -> str:
+        """Return what names the corpus's version before the current one; a build of other corpora makes none."""
+        now = self.marks[self.current].commit
+        kept = [path.name for path, mark in self.marks.items() if mark.commit != now]
+        before = self._shelf(self.current).commit_before(self.corpus)
+        if not kept and (before is None or self.tree(before) is None):
+            raise BadInput("difference.no_previous", corpus=self.corpus)
+        return kept[0] if kept else str(before)
+
     def _folder(self, text: str) -> Path | None:
         folders = list(self.marks)
         if text == "current":
             return folders[0]
-        if text == "previous":
-            if len(folders) < 2:
-                raise BadInput("difference.no_previous", corpus=self.corpus)
-            return folders[1]
         named = [path for path in folders if path.name == text]
         at_commit = [path for path in folders if _HEX.fullmatch(text) and self.marks[path].commit.startswith(text)]
         return next(iter([*named, *at_commit]), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from agent.sources import CorpusSpec, open_tree, parse_spec
 from indexer.build import DEFAULT_MANNER, BuildReport, Manner, build_index
 from indexer.corpus import Manifest, Tree, known_corpora, read_manifest
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
-from indexer.errors import StoreError
+from indexer.errors import BadInput, StoreError
 from indexer.home import data_home
 from indexer.messages import Message
 from indexer.reading import Job, Progress
@@ -101,7 +102,10 @@ def build(
     Without a name the embedder is the one the index was made with. Raises `StoreError` when the disk, the lock or a
     repository refuses, `BadInput` for a path or revision that is not there, `ToolchainError` without the compilers.
     """
-    jobs = [Job(_opened(spec, progress, tell), spec.manifest, spec.text) for spec in specs]
+    named = Counter(spec.manifest.name for spec in dict.fromkeys(specs))
+    for corpus in (corpus for corpus, times in named.items() if times > 1):
+        raise BadInput("knowledge.twice", name=corpus)
+    jobs = [Job(_opened(spec, progress, tell), spec.manifest, spec.text) for spec in dict.fromkeys(specs)]
     name = embedder or (None if manner.fresh else _embedder_of(store)) or DEFAULT_EMBEDDER
     return build_index(store, jobs, load_embedder(name), progress, manner)
 

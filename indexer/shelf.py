@@ -275,6 +275,12 @@ class Shelf:
         ((number,),) = self._ask("SELECT max(number) FROM commits WHERE corpus=?", (corpus,))
         return int(number or 0)
 
+    def commit_before(self, corpus: str) -> str | None:
+        """Return the commit at which the corpus stood before, None where it is not known."""
+        sql = 'SELECT "commit" FROM commits WHERE corpus=? ORDER BY number DESC LIMIT 1 OFFSET 1'
+        found = self._ask(sql, (corpus,))
+        return str(found[0][0]) if found else None
+
     def files(self, corpus: str) -> dict[str, FileMark]:
         """Return the files of a corpus by path."""
         sql = "SELECT corpus, path, digest, chunker, failure, since FROM files WHERE corpus=?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -46,13 +47,24 @@ def _lines(output: Output, doc: DifferenceDoc) -> Iterator[str]:
         yield ""
         yield from _changes(output, sort, changes)
     yield ""
-    values = {"expired": len(doc.expired_evidence), "moved": len(doc.moved_evidence)}
-    yield output.text(message("difference.evidence" if doc.expired_evidence else "difference.evidence_none", **values))
-    for run, found in groupby(doc.expired_evidence, key=lambda e: e.run):
-        yield f"  {run}"
-        yield from (f"    {output.text(_expired(e))}" for e in found)
+    yield from _evidence(output, doc)
     if doc.unreadable_runs:
         yield output.text(message("difference.unreadable", paths=", ".join(doc.unreadable_runs)))
+
+
+def _evidence(output: Output, doc: DifferenceDoc) -> Iterator[str]:
+    expired = [e for e in doc.expired_evidence if e.change != "unknown"]
+    values = {"expired": len(expired), "moved": len(doc.moved_evidence)}
+    yield output.text(message("difference.evidence" if expired else "difference.evidence_none", **values))
+    for run, found in groupby(expired, key=lambda e: e.run):
+        yield f"  {run}"
+        yield from (f"    {output.text(_expired(e))}" for e in found)
+    unknown = Counter(e.run for e in doc.expired_evidence if e.change == "unknown")
+    if unknown:
+        yield output.text(message("difference.unknown", count=unknown.total()))
+        yield from (f"  {run}: {count}" for run, count in list(unknown.items())[:SHOWN])
+    if len(unknown) > SHOWN:
+        yield f"  {output.text(message('difference.more', count=len(unknown) - SHOWN))}"
 
 
 def _changes(output: Output, sort: str, changes: ChangesDoc) -> Iterator[str]:

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# Paths and passages come from strangers' repositories: what steers a terminal is shown, not sent.
+PRINTABLE = str.maketrans(
+    {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
+    | {0x7F: "\u2421"}
+    | dict.fromkeys(range(0x80, 0xA0), "\ufffd")
+)
+
+
 class OutputClosed(Exception):
     """Whoever read our stdout is gone."""
 
@@ -35,7 +43,7 @@ class Output:
 
     def text(self, note: Message) -> str:
         """Give the sentence of `note` in the user's language."""
-        return render(note, self.lang)
+        return render(note, self.lang).translate(PRINTABLE)
 
     def answer(self, document: Mapping[str, object], show: Callable[[Console], None]) -> None:
         """Give the command's answer once: `document` with `--json`, else what `show` prints to the console."""

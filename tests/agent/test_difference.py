@@ -149,6 +149,27 @@ def test_an_old_version_that_only_a_generation_has(moved_on: tuple[Path, str, st
     assert [t.name for t in compared(moved_on).passes.changed] == ["toy-pad"]
 
 
+def test_previous_is_the_version_before_also_when_other_corpora_were_built_since(
+    moved_on: tuple[Path, str, str, Path], repository: Path
+) -> None:
+    store, old, new, _ = moved_on
+    for embedder in ("none", "hash"):  # two generations of the same commit push the older one out
+        build(store, [parse_spec("notes")], embedder, lambda *_: None)
+    found = compared(moved_on, old="previous", new="current")
+    assert (found.old, found.new) == (old, new)
+    assert [t.name for t in found.passes.changed] == ["toy-pad"]
+    shutil.rmtree(repository)
+    with pytest.raises(BadInput, match="no earlier generation of ascendnpu-ir with another commit"):
+        compared(moved_on, old="previous", new="current")
+
+
+def test_a_folder_of_runs_that_is_not_there_is_no_all_clear(moved_on: tuple[Path, str, str, Path]) -> None:
+    journal = moved_on[3] / "one" / "journal.jsonl"
+    for wrong in (moved_on[3] / "tow", journal):
+        with pytest.raises(BadInput, match=r"no folder .* with runs"):
+            compared(moved_on, runs=(wrong,))
+
+
 def test_a_damaged_journal_is_named(moved_on: tuple[Path, str, str, Path]) -> None:
     journal = moved_on[3] / "two" / "journal.jsonl"
     journal.parent.mkdir()
@@ -157,7 +178,12 @@ def test_a_damaged_journal_is_named(moved_on: tuple[Path, str, str, Path]) -> No
 
 
 @pytest.mark.parametrize(
-    ("old", "said"), [("nothing", "neither a revision of the repository"), ("previous", "no earlier generation")]
+    ("old", "said"),
+    [
+        ("nothing", "neither a revision of the repository"),
+        ("", "neither a revision of the repository"),
+        ("previous", "no earlier generation"),
+    ],
 )
 def test_a_version_that_nobody_has_is_told(tmp_path: Path, repository: Path, old: str, said: str) -> None:
     index(tmp_path / "store", repository)
@@ -184,3 +210,14 @@ def test_the_command_prints_the_contract(
         out = capsys.readouterr().out
         assert said in out
         assert f"implements: ascendnpu-ir@{new[:12]}:{CPP}" in out
+
+
+def test_what_cannot_be_compared_is_not_counted_as_expired(
+    moved_on: tuple[Path, str, str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, old, new, runs = moved_on
+    assert run(["index", "diff", "ascendnpu-ir", old, new, "--runs", str(runs), "--store", str(store)]) == 0
+    out = capsys.readouterr().out
+    assert "1 cited passages expired, 1 only moved" in out
+    assert "cannot be compared" in out
+    assert f"  {runs / 'one'}: 1\n" in out

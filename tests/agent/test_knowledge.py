@@ -231,3 +231,11 @@ def test_the_default_corpora_build_without_a_network(tmp_path: Path) -> None:
         check=True,
     )
     assert "catalog" in found.stdout
+
+
+def test_a_corpus_named_twice_is_refused_unless_both_say_the_same(tmp_path: Path, sample_tree_: Path) -> None:
+    spec, other = parse_spec(f"triton-ascend={sample_tree_}"), parse_spec(f"triton-ascend={tmp_path}")
+    with pytest.raises(BadInput, match="triton-ascend is given twice"):
+        build(tmp_path / "index", [spec, other], "none", quiet)
+    (report,) = build(tmp_path / "index", [spec, spec], "none", quiet).corpora
+    assert report.passages

@@ -246,3 +246,15 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path, arguments: str) -> None:
         ["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stderr == ""
+
+
+def test_what_would_steer_a_terminal_is_shown_instead(capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "a\x1b]0;title\x07\x1b[2J\x9b2Jz"
+    assert run(["echo", evil], TRIAL) == 1
+    out = capsys.readouterr().out
+    assert not set(out) & {"\x1b", "\x07", "\x9b"}
+    assert "\u241b[2J" in out
+    assert run([evil], TRIAL) == 2
+    err = capsys.readouterr().err
+    assert "\x1b" not in err
+    assert "\u241b[2J" in err
