@@ -104,7 +104,7 @@ def _told(facts: Sequence[OptionFact], definitions: Sequence[Definition]) -> lis
 
 def _named(index: Index, query: Query, sort: str) -> list[str]:
     given = {"option": query.options, "pass": query.passes, "op": query.ops}[sort]
-    found = [n.name for n in understand(query.text, index.generation.shelf).named if n.sort == sort]
+    found = [n.name for n in understand(query.text, index.names.vocabulary).named if n.sort == sort]
     return list(dict.fromkeys([*given, *found]))
 
 

@@ -120,7 +120,7 @@ class _Scores:
         text = " ".join([self.subject.words, *self.subject.ops])
         if not text.strip():
             return
-        question = understand(text, self.index.generation.shelf)
+        question = understand(text, self.index.names.vocabulary)
         vector = self.index.vector(question.text)
         asked = Asked(question, vector, self.allowed, {})
         ranked = rank(self.index.generation, asked, self.weights.depth, _SINGLY)

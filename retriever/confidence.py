@@ -159,7 +159,7 @@ def features(signs: Signs) -> dict[str, float]:
 
 def _known(index: Index, question: str) -> int:
     """Count the passes, ops and options in the question that the index has."""
-    return sum(n.sort in {"pass", "op", "option"} for n in understand(question, index.generation.shelf).named)
+    return sum(n.sort in {"pass", "op", "option"} for n in understand(question, index.names.vocabulary).named)
 
 
 def _far(index: Index, question: str) -> float:

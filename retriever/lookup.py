@@ -9,7 +9,6 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -20,7 +19,7 @@ from indexer.graph.options import option_name
 from indexer.records import Kind, Relation, Sort
 from indexer.store import Generation
 from indexer.words import split_identifier
-from retriever.query import Named
+from retriever.query import Named, Vocabulary
 
 # Row: its value, and why it is there.
 Exact = dict[int, tuple[float, tuple[str, ...]]]
@@ -57,11 +56,12 @@ class Lookup:
 
     def __init__(self, generation: Generation) -> None:
         self.generation = generation
+        self.vocabulary = Vocabulary(generation.shelf)
 
-    @cached_property
+    @property
     def diagnostics(self) -> Templates:
-        """Read the messages that the indexed sources can emit."""
-        return Templates(self.generation.shelf.names("diagnostic"))
+        """Return the messages that the indexed sources can emit."""
+        return self.vocabulary.diagnostics
 
     def exact(self, named: Iterable[Named], allowed: npt.NDArray[np.bool_] | None) -> Exact:
         """Return the rows of named things, with a value from 1 (defines it) down, in the order they are shown."""
@@ -96,6 +96,10 @@ class Lookup:
         shelf = self.generation.shelf
         if thing.sort == "file":
             return [(row, "defines") for row in shelf.paths_ending(thing.name)]
+        if thing.sort == "place":
+            path, _, line = thing.name.rpartition(":")
+            rows = shelf.rows(shelf.paths_ending(path))
+            return [(r.row, "defines") for r in rows if r.passage.start_line <= int(line) <= r.passage.end_line]
         return shelf.named(thing.name, thing.sort)  # type: ignore[arg-type]
 
     def _found(self, best: dict[int, Relation], names: Sequence[Named]) -> list[Found]:

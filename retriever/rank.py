@@ -31,7 +31,8 @@ class Weights:
     `meant` and translated words `translated` of the user's own; Chinese words count `chinese`, beside the others. What
     a passage scores, its links pass on to others by `linked`, from the best `spread` passages; `considered` passages
     are grouped by file. A file scores the sum of its best passages by `file_share`; its second and further passages are
-    shown with `repeat` of that. A file's translation or variant scores `kin` of it.
+    shown with `repeat` of that. What the question names is lifted by `exact`, what it pastes word for word by `pasted`.
+    A file's translation or variant scores `kin` of it.
     """
 
     body: float = 1.0
@@ -49,6 +50,7 @@ class Weights:
     file_share: tuple[float, ...] = (1.0, 0.3, 0.15)
     repeat: tuple[float, ...] = (1.0, 0.5, 0.35)
     exact: float = 0.3
+    pasted: float = 1.0
     kin: float = 0.95
 
 

@@ -17,7 +17,7 @@ from indexer.records import Passage, Sort
 from indexer.store import Generation, StoreManifest, open_generation
 from retriever.kin import Kin, preference
 from retriever.lookup import NEAR_NAMES, Exact, Lookup
-from retriever.query import Named, understand
+from retriever.query import PASTED, Named, understand
 from retriever.rank import DEFAULT_WEIGHTS, Asked, Ranked, Scores, Weights, rank
 from retriever.records import Hit, Query
 
@@ -65,7 +65,7 @@ class Index:
 
     def search(self, query: Query, limit: int = 10, weights: Weights = DEFAULT_WEIGHTS) -> list[Hit]:
         """Return the best passages, exact ones first; empty when nothing has a word or a name of the question."""
-        question = understand(query.text, self.generation.shelf)
+        question = understand(query.text, self.names.vocabulary)
         given = _given(query)
         allowed = self.allowed(query)
         exact = self.exact(given, allowed)
@@ -73,7 +73,9 @@ class Index:
             exact = exact or self.exact(question.named, allowed)
             return self._hits(exact, limit) if not query.text.strip() or exact else []
         lifted = self.exact([n for n in question.named if n not in given], allowed)
+        pasted = self.exact([n for n in question.named if n.sort in PASTED and n not in given], allowed)
         bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
+        bonus |= {row: weights.pasted * value for row, (value, _) in pasted.items()}
         vector = self.vector(question.for_embedder)
         asked = Asked(question, vector, allowed, bonus, self.kin, preference(query.text, query.target))
         found = rank(self.generation, asked, limit + len(exact), weights)

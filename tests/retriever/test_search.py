@@ -49,7 +49,7 @@ def test_a_bare_name_is_answered_exactly(index: Index, text: str, symbol: str) -
 
 
 def test_a_name_inside_a_question_is_recognised(index: Index) -> None:
-    question = understand("why does --toy-fold-wide-pad leave toy.ir.pad in FoldWidePad.cpp?", index.generation.shelf)
+    question = understand("why does --toy-fold-wide-pad leave toy.ir.pad in FoldWidePad.cpp?", index.names.vocabulary)
     assert {(n.name, n.sort) for n in question.named} == {
         ("toy-fold-wide-pad", "pass"), ("toy.ir.pad", "op"), ("FoldWidePad.cpp", "file"),
     }  # fmt: skip
