@@ -21,6 +21,8 @@ from indexer.home import data_home
 from indexer.messages import Message, message
 
 _SPEC = re.compile(r"^(?P<name>[\w.-]+)(?:=(?P<place>.+))?$")
+# What is meant as an address, and no path that somebody forgot to make.
+_ADDRESS = re.compile(r"^\w[\w+.-]*:(?://|:)")
 # The revision stands behind the last @; one before a colon or a slash belongs to an address (git@host:path).
 _REVISION = re.compile(r"^(?P<place>.+)@(?P<revision>[^@:/]+(?:/[^@:]+)?)$")
 
@@ -46,6 +48,8 @@ def parse_spec(text: str) -> CorpusSpec:
     if not found:
         raise BadInput("knowledge.bad_spec", text=text)
     manifest, place = read_manifest(found["name"]), found["place"] or ""
+    if _ADDRESS.match(place) and not is_url(place) and not Path(place).exists():
+        raise BadInput("index.bad_url", url=place)
     if place and not Path(place).exists() and (parts := _REVISION.match(place)):
         return CorpusSpec(manifest, _absolute(parts["place"]), parts["revision"])
     return CorpusSpec(manifest, _absolute(place))

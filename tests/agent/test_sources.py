@@ -105,7 +105,8 @@ def test_an_archive_is_read_without_unpacking_it(repository: Path, tmp_path: Pat
         ("{folder}/gone", "no folder"),
         ("{folder}/gone@v1", "no folder .*/gone;"),
         ("https://a.org/b/archive/main.tar.gz", "download it and give its path: --corpus notes=PATH"),
-        ("git://a.org/b.git", "no folder"),
+        ("git://a.org/b.git", "only https, ssh and file addresses"),
+        ("ext::sh -c id", "only https, ssh and file addresses"),
     ],
 )
 def test_a_place_that_cannot_be_used_is_told(tmp_path: Path, place: str, said: str) -> None:
