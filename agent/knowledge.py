@@ -76,9 +76,9 @@ def writable_store(store: str | Path | None, manner: Manner) -> Iterator[Path]:
     if mirror is None:
         yield store_folder(store)
         return
-    with leased(mirror.server, manner.wait_seconds, manner.waiting):
+    with leased(mirror.server, manner.wait_seconds, manner.waiting) as lease:
         yield mirror.refresh()
-        mirror.publish(manner.keep)
+        mirror.publish(manner.keep, lease)
 
 
 def _mirror(store: str | Path) -> Mirror | None:

@@ -18,12 +18,13 @@ import json
 import os
 import shutil
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,9 @@ PIECE_BYTES = 384 * 1024
 PIECES = 8  # in one request
 VECTORS = 500  # in one request
 REQUEST_SECONDS = 120.0
-# A writer that died is not waited for longer; nor may a build with its upload take longer.
-LEASE_SECONDS = 900.0
+# A writer that was not heard of for so long has died. It is heard of far more often, also through a slow request.
+LEASE_SECONDS = 300.0
+RENEWED_SECONDS = 30.0
 # Chroma's own files: the server has its own.
 _LEFT_OUT = "chroma"
 
@@ -134,8 +136,11 @@ class Mirror:
         found = self.server.get("state", ["current"])
         return str(found["current"]["generation"]) if found else None
 
-    def publish(self, keep: int) -> None:
-        """Upload the folder's current generation, name it, and drop all but the last `keep`; the lease must be held."""
+    def publish(self, keep: int, lease: Lease) -> None:
+        """Upload the folder's current generation, name it, and drop all but the last `keep`.
+
+        Raises `StoreError` when the lease was lost meanwhile: another writer's generation is not replaced.
+        """
         folder = current_folder(self.folder)
         if folder is None or folder.name == self.current():
             return
@@ -144,6 +149,7 @@ class Mirror:
                 self.server.drop(f"{part}-{folder.name}")
         self._upload_vectors(folder)
         self._upload_files(folder)
+        lease.renew()
         self.server.add("state", ["current"], [{"generation": folder.name}], replace=True)
         made = sorted({n.partition("-")[2] for n in self.server.names() if n.startswith(("files-", "passages-"))})
         for stale in made[:-keep]:
@@ -213,30 +219,70 @@ class Mirror:
                 yield str(facts["path"]), piece
 
 
-@contextmanager
-def leased(server: Server, wait_seconds: float, waiting: Callable[[Holder], None]) -> Iterator[None]:
-    """Hold the server's one lease; raises `StoreError` when another writer keeps it for longer.
+class Lease:
+    """The right to write to a server, renewed in a thread for as long as its block lasts.
 
     Chroma's `add` leaves a record that is there as it is: of two writers the first one's stays, and both read whose.
     """
-    mine = {"owner": uuid.uuid4().hex, "pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+
+    def __init__(self, server: Server) -> None:
+        self._server = Server(server.url)  # of its own: the thread's
+        self._mine = {"owner": uuid.uuid4().hex, "pid": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+
+    def take(self) -> Holder | None:
+        """Try to become the writer; return who is instead."""
+        self._server.add("state", ["lease"], [self._record()])
+        held = self._held()
+        if held.get("owner") == self._mine["owner"]:
+            self._thread.start()
+            return None
+        if time.time() - float(held.get("renewed", 0)) > LEASE_SECONDS:
+            self._server.remove("state", ["lease"])
+        return Holder(int(held.get("pid", 0)), time.strftime("%H:%M:%S", time.localtime(held.get("since", 0))))
+
+    def renew(self) -> None:
+        """Say that this writer is alive; raises `StoreError` when another one took the lease over."""
+        with self._lock:
+            if self._held().get("owner") != self._mine["owner"]:
+                raise StoreError("index.lease_lost", url=self._server.url, seconds=f"{LEASE_SECONDS:.0f}")
+            self._server.add("state", ["lease"], [self._record()], replace=True)
+
+    def end(self) -> None:
+        """Give it back, if it is still ours."""
+        self._end.set()
+        self._thread.join()
+        if self._held().get("owner") == self._mine["owner"]:
+            self._server.remove("state", ["lease"])
+
+    def _record(self) -> dict[str, Any]:
+        return {**self._mine, "renewed": time.time()}
+
+    def _held(self) -> Mapping[str, Any]:
+        return self._server.get("state", ["lease"]).get("lease", {})
+
+    def _keep(self) -> None:
+        while not self._end.wait(RENEWED_SECONDS):
+            with suppress(StoreError):  # a server that does not answer now may do so next time; else `renew` tells
+                self.renew()
+
+
+@contextmanager
+def leased(server: Server, wait_seconds: float, waiting: Callable[[Holder], None]) -> Iterator[Lease]:
+    """Hold the server's one lease; raises `StoreError` when another writer keeps it for longer."""
+    lease = Lease(server)
     end = time.monotonic() + wait_seconds
     told = False
-    while True:
-        server.add("state", ["lease"], [mine])
-        held = server.get("state", ["lease"]).get("lease", {})
-        if held.get("owner") == mine["owner"]:
-            break
-        holder = Holder(int(held.get("pid", 0)), time.strftime("%H:%M:%S", time.localtime(held.get("since", 0))))
-        if time.time() - float(held.get("since", 0)) > LEASE_SECONDS:
-            server.remove("state", ["lease"])
-        elif time.monotonic() > end:
+    while (holder := lease.take()) is not None:
+        if time.monotonic() > end:
             raise StoreError("index.locked", path=server.url, pid=holder.pid, since=holder.since)
-        elif not told:
+        if not told:
             waiting(holder)
             told = True
         time.sleep(0.5)
     try:
-        yield
+        yield lease
     finally:
-        server.remove("state", ["lease"])
+        lease.end()

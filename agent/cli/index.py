@@ -27,6 +27,8 @@ Corpus = Annotated[
 Wait = Annotated[float, typer.Option("--wait", metavar="SECONDS", min=0, help="progress.wait_help")]
 Keep = Annotated[int, typer.Option("--keep", metavar="N", min=1, help="progress.keep_help")]
 
+Jobs = Annotated[str, typer.Option("--jobs", metavar="N|ray[://HOST:PORT]", help="progress.jobs_help")]
+
 SHOWN_FAILURES = 5
 
 
@@ -36,32 +38,34 @@ def build(
     fresh: Annotated[bool, typer.Option("--fresh", help="knowledge.fresh_help")] = False,  # noqa: FBT002 - a flag
     wait: Wait = 10.0,
     keep: Keep = 2,
+    jobs: Jobs = "",
 ) -> int:
     """Index corpora; those already in the index stay."""
     from agent import knowledge  # noqa: PLC0415 - numpy and the grammars are not for --help
     from agent.sources import parse_spec  # noqa: PLC0415 - as above
 
     specs = [parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
-    manner = _manner(session.output, wait, keep, fresh=fresh)
+    manner = _manner(session.output, wait, keep, jobs, fresh=fresh)
     with knowledge.writable_store(session.settings.store, manner) as store, StageProgress(session.output) as progress:
         report = knowledge.build(store, specs, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
 
 
-def update(session: Session, wait: Wait = 10.0, keep: Keep = 2) -> int:
+def update(session: Session, wait: Wait = 10.0, keep: Keep = 2, jobs: Jobs = "") -> int:
     """Read all corpora of the index again from where they came."""
     from agent import knowledge  # noqa: PLC0415 - as above
 
-    manner = _manner(session.output, wait, keep)
+    manner = _manner(session.output, wait, keep, jobs)
     with knowledge.writable_store(session.settings.store, manner) as store, StageProgress(session.output) as progress:
         report = knowledge.update(store, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
 
 
-def _manner(output: Output, wait: float, keep: int, *, fresh: bool = False) -> Manner:
+def _manner(output: Output, wait: float, keep: int, jobs: str, *, fresh: bool = False) -> Manner:
     from indexer.build import Manner  # noqa: PLC0415 - as above
+    from indexer.crew import check_jobs  # noqa: PLC0415 - as above
 
-    return Manner(fresh, wait, keep, lambda holder: tell_waiting(output, holder.pid, holder.since))
+    return Manner(fresh, wait, keep, lambda holder: tell_waiting(output, holder.pid, holder.since), check_jobs(jobs))
 
 
 def status(
@@ -143,7 +147,7 @@ def _lines(output: Output, doc: BuildDoc) -> list[str]:
         lines.append("  " + output.text(_tally(c)))
         if c.failures:
             lines.append("  " + output.text(message("knowledge.failures", count=len(c.failures))))
-            lines += [f"    {f.path} ({f.reason})" for f in c.failures[:SHOWN_FAILURES]]
+            lines += [f"    {f.path}: {output.text(_why(f.reason))}" for f in c.failures[:SHOWN_FAILURES]]
     if doc.unchanged:
         lines.append(output.text(message("progress.unchanged")))
     if doc.resumed:
@@ -153,6 +157,14 @@ def _lines(output: Output, doc: BuildDoc) -> list[str]:
     total = doc.total_seconds
     lines.append(output.text(message("knowledge.took", seconds=f"{total:.1f}", peak=doc.peak_mib, store=doc.store)))
     return lines
+
+
+def _why(reason: str) -> Message:
+    """Say why a file was not read by its grammar."""
+    from indexer.corpus import MAX_FILE_BYTES  # noqa: PLC0415 - as above
+
+    limit = f"{MAX_FILE_BYTES // 1_000_000} MB"
+    return message(f"progress.failed_{reason}", limit=limit)
 
 
 def _tally(corpus: BuiltCorpusDoc) -> Message:

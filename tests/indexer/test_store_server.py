@@ -12,6 +12,7 @@ import pytest
 
 from agent.knowledge import build, open_library, store_folder, writable_store
 from agent.sources import parse_spec
+from indexer import server as serving
 from indexer.build import Manner
 from indexer.errors import StoreError
 from indexer.server import Server, leased
@@ -90,6 +91,28 @@ def test_a_second_writer_is_told_who_holds_the_lease(server: str) -> None:
         leased(Server(server), 0, lambda _: None),
     ):
         pass
+
+
+def test_a_lease_outlives_a_build_that_takes_longer(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LEASE_SECONDS", 2.0)
+    monkeypatch.setattr(serving, "RENEWED_SECONDS", 0.2)
+    with leased(Server(server), 0, lambda _: None) as lease:
+        with (
+            pytest.raises(StoreError, match=r"process \d+ has been writing"),
+            leased(Server(server), 4, lambda _: None),
+        ):
+            pass
+        lease.renew()
+
+
+def test_a_writer_that_lost_its_lease_publishes_nothing(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LEASE_SECONDS", 0.5)
+    with (
+        leased(Server(server), 0, lambda _: None) as lost,
+        leased(Server(server), 5, lambda _: None),
+        pytest.raises(StoreError, match="another writer has taken over"),
+    ):
+        lost.renew()
 
 
 def test_a_server_that_is_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
