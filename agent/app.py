@@ -21,6 +21,8 @@ from agent.diagnose import Diagnosis, diagnose
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, explanation_doc, finding_doc, launch_doc
 from agent.explain.explain import explain
 from agent.explain.portability import Side, compare
+from agent.recompile import Recompilation, find_recompilations
+from agent.recompile_documents import recompile_docs
 from agent.records import KernelSource, Lowered, Lowering, Rung
 from agent.request import Site
 from agent.sandbox import is_limit
@@ -94,18 +96,19 @@ def blame_kernel(site: Site, source: KernelSource, line: int | None, *, pass_by_
 
 def diagnose_kernel(site: Site, source: KernelSource, max_rung: Rung) -> DiagnoseDoc:
     """Climb the ladder over `source`; of several targets (`a,b`) for each, and say how they differ."""
-    found = [(s, _diagnose_for(s, source, max_rung)) for s in targets_of(site)]
-    sides = [Side(s.target, d.lowering, d.explanations, tuple(f.symptom for f in d.findings)) for s, d in found]
-    return _compared(sides, [_diagnose_doc(d, s) for s, d in found], site.lang)
+    found = [(s, *_diagnose_for(s, source, max_rung)) for s in targets_of(site)]
+    sides = [Side(s.target, d.lowering, d.explanations, tuple(f.symptom for f in d.findings)) for s, d, _ in found]
+    return _compared(sides, [_diagnose_doc(d, again, s) for s, d, again in found], site.lang)
 
 
-def _diagnose_for(site: Site, source: KernelSource, max_rung: Rung) -> Diagnosis:
+def _diagnose_for(site: Site, source: KernelSource, max_rung: Rung) -> tuple[Diagnosis, tuple[Recompilation, ...]]:
     index = site.library.index if site.library is not None else None
     with _open(site) as bench:
-        return diagnose(bench, source, index, site.lang, max_rung)
+        found = diagnose(bench, source, index, site.lang, max_rung)
+        return found, find_recompilations(bench.worker, found.lowering)
 
 
-def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
+def _diagnose_doc(found: Diagnosis, again: tuple[Recompilation, ...], site: Site) -> DiagnoseDoc:
     lowering = found.lowering
     main = lowering.launches[lowering.costliest]
     cited = [e.passage for f in found.findings for e in f.evidence]
@@ -126,6 +129,7 @@ def _diagnose_doc(found: Diagnosis, site: Site) -> DiagnoseDoc:
         findings=[finding_doc(f, site.lang, titles) for f in found.findings],
         diagnostics=diagnostic_docs(main.compilation.diagnostics, site.lang),
         explanations=[explanation_doc(told, source, site.lang, titles) for told in found.explanations],
+        recompiles=recompile_docs(again, source, site.lang),
     )
 
 

@@ -154,6 +154,7 @@ def read_launch(item: dict[str, Any], path: Path, printed_file: str) -> Captured
         count=item["count"],
         data_dependent=item["data_dependent"],
         key=item["key"],
+        aligned=tuple(item.get("divisible_by_16", ())),
     )
     diagnostic = None if said is None else Diagnostic("error", said["message"], said["line"] or None, "ttir")
     return CapturedLaunch(launch, item.get("ttir"), diagnostic)

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from agent.contract_parts import Doc as Doc  # noqa: PLC0414 - the form of all documents, and of others' too
+from agent.contract_parts import EvidenceDoc as EvidenceDoc  # noqa: PLC0414
+from agent.contract_parts import ExplanationDoc
 
 Basis = Literal["measured", "predicted"]
 Verdict = Literal["kept", "slower", "wrong", "rejected", "cheating"]
-
-
-class Doc(BaseModel):
-    """A strict, frozen document; an alias is a word that Python keeps for itself (`from`, `pass`)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form, with the contract's own names."""
-        return self.model_dump(mode="json", by_alias=True)
 
 
 class IntervalDoc(Doc):
@@ -110,59 +104,6 @@ class ResourcesDoc(Doc):
     l0c_bytes: int | None
     l0c_limit_bytes: int
     buffers: list[BufferDoc]
-
-
-class EvidenceDoc(Doc):
-    """A cited passage, checked against its hash."""
-
-    passage: str
-    why: list[str]
-    title: str = ""
-
-
-class BufferUseDoc(Doc):
-    """A buffer that the planner has to place: whose it is, how long it lives, what made it larger."""
-
-    space: str
-    bytes: int
-    copies: int
-    type: str
-    tensor: str
-    line: int | None
-    first_line: int | None
-    last_line: int | None
-    at_peak: bool
-    added: list[str]
-
-
-class FitDoc(Doc):
-    """The largest value of a constexpr that compiles, found by compiling."""
-
-    name: str
-    value: int
-    fits: int
-    too_large: int
-    used_bytes: int | None
-
-
-class ExplanationDoc(Doc):
-    """Why a launch is refused, or what the compiler gave up to take it."""
-
-    cause: str
-    kind: Literal["rejected", "conceded"]
-    launch_index: int
-    line: int | None
-    text: str
-    stage: str
-    pass_argument: str | None = Field(alias="pass")
-    op: str
-    said: str
-    title: str
-    way_out: str
-    details: list[str]
-    buffers: list[BufferUseDoc]
-    fit: FitDoc | None
-    place: list[EvidenceDoc]
 
 
 class CompileDoc(Doc):
@@ -303,6 +244,32 @@ class FindingDoc(Doc):
     launch_index: int
 
 
+class VaryingDoc(Doc):
+    """A parameter that differs between shapes; `follows` is the extent whose value it has, "" for none known."""
+
+    parameter: str
+    kind: Literal["constexpr", "one", "type", "alignment"]
+    values: list[str]
+    line: int | None
+    follows: str
+    explanation: str
+    advice: str
+
+
+class RecompileDoc(Doc):
+    """A kernel that shapes compile anew; `stall_basis` says what the predicted seconds rest on."""
+
+    kernel: str
+    line: int
+    text: str
+    shapes: int
+    compilations: int
+    avoidable: int
+    stall_seconds: float | None
+    stall_basis: str
+    causes: list[VaryingDoc]
+
+
 class DiagnoseDoc(Doc):
     """`tritonkb diagnose`."""
 
@@ -316,6 +283,7 @@ class DiagnoseDoc(Doc):
     findings: list[FindingDoc]
     diagnostics: list[DiagnosticDoc]
     explanations: list[ExplanationDoc] = Field(default_factory=list)
+    recompiles: list[RecompileDoc] = Field(default_factory=list)
     # Of several targets: the document of each, this one's own first, and how they differ.
     targets: list[DiagnoseDoc] = Field(default_factory=list)
     portability: list[str] = Field(default_factory=list)

@@ -45,7 +45,8 @@ class Launch:
     as an int equal to 1, included). `grid` has three entries. `options` are the launch options (num_warps, multibuffer
     …). `group` names the autotune group, `count` how often the host launched exactly this. `data_dependent` says that
     the host read a value computed by a kernel, so that this launch may differ with real data. `key` is stable for the
-    same kernel, signature, constexprs and options: it names compiled artefacts.
+    same kernel, signature, constexprs and options: it names compiled artefacts. `aligned` are the arguments that it is
+    compiled for as divisible by 16.
     """
 
     kernel: str
@@ -60,6 +61,7 @@ class Launch:
     count: int = 1
     data_dependent: bool = False
     key: str = ""
+    aligned: tuple[str, ...] = ()
 
     @property
     def programs(self) -> int:

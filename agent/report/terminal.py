@@ -21,6 +21,7 @@ from agent.contract import (
     RoundDoc,
     RungDoc,
 )
+from agent.report.recompile import show_recompiles
 from agent.report.refusals import show_explanations, show_portability
 from indexer.messages import Lang, message, render
 
@@ -98,6 +99,7 @@ class Terminal:
         self._ladder(doc.ladder)
         show_explanations(self, doc.explanations)
         self._findings(doc.findings)
+        show_recompiles(self, doc.recompiles)
 
     def _findings(self, docs: list[FindingDoc]) -> None:
         """Show findings; those that hold next to nothing of the cost share one line."""
