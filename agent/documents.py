@@ -7,15 +7,11 @@ from pathlib import Path
 from agent.contract import (
     ArgumentDoc,
     BufferDoc,
-    BufferUseDoc,
     CompileDoc,
     CostDoc,
     CounterfactualDoc,
     DiagnosticDoc,
-    EvidenceDoc,
-    ExplanationDoc,
     FindingDoc,
-    FitDoc,
     IntervalDoc,
     IrDoc,
     LaunchDoc,
@@ -24,6 +20,7 @@ from agent.contract import (
     SourceDoc,
     StageDoc,
 )
+from agent.contract_parts import BufferUseDoc, EvidenceDoc, ExplanationDoc, FitDoc
 from agent.explain.records import Explanation
 from agent.records import Compilation, Cost, Diagnostic, Finding, Launch, Lowered, Resources, TensorArgument
 from indexer.messages import Lang, render

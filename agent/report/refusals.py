@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent.contract import ExplanationDoc
+from agent.contract_parts import ExplanationDoc
 
 if TYPE_CHECKING:  # the terminal shows refusals among the rest
     from agent.report.terminal import Terminal
