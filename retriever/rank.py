@@ -50,7 +50,7 @@ class Weights:
     file_share: tuple[float, ...] = (1.0, 0.3, 0.15)
     repeat: tuple[float, ...] = (1.0, 0.5, 0.35)
     exact: float = 0.3
-    pasted: float = 1.0
+    pasted: float = 0.8
     kin: float = 0.95
 
 

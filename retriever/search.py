@@ -75,7 +75,8 @@ class Index:
         lifted = self.exact([n for n in question.named if n not in given], allowed)
         pasted = self.exact([n for n in question.named if n.sort in PASTED and n not in given], allowed)
         bonus = {row: weights.exact * value for row, (value, _) in lifted.items()}
-        bonus |= {row: weights.pasted * value for row, (value, _) in pasted.items()}
+        for row, (value, _) in pasted.items():
+            bonus[row] += weights.pasted * value
         vector = self.vector(question.for_embedder)
         asked = Asked(question, vector, allowed, bonus, self.kin, preference(query.text, query.target))
         found = rank(self.generation, asked, limit + len(exact), weights)
