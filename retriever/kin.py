@@ -19,8 +19,9 @@ _CODE = (".cpp", ".cc", ".h", ".hpp", ".td")
 # The 950's own version of a file lies in a folder of that name, or in the corpus of its history.
 _A5_FOLDER = re.compile(r"(?:^|(?<=/))regbase/", re.IGNORECASE)
 _A5_CORPUS = "-a5"
-_SAID_A5 = re.compile(r"\bA5\b|(?<![\w.])(?:Ascend\s?)?950|\breg-?base\b", re.IGNORECASE)
-_SAID_A3 = re.compile(r"\bA[23]\b|910\s?_?[BC9]|\bmem-?base\b", re.IGNORECASE)
+# A target may stand right beside Chinese characters, which are no part of it: ASCII.
+_SAID_A5 = re.compile(r"\bA5\b|(?<![\w.])(?:Ascend\s?)?950|\breg-?base\b", re.IGNORECASE | re.ASCII)
+_SAID_A3 = re.compile(r"\bA[23]\b|910\s?_?[BC9]|\bmem-?base\b", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,19 +17,23 @@ from indexer.shelf import Shelf
 from indexer.words import words_of
 from retriever.glossary import load_glossary
 
-_FLAG = re.compile(r"(?<![\w-])(?:-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)|--(?P<word>[a-z][a-z0-9]+))(?![\w-])")
-_OP = re.compile(r"(?<![\w./-])[A-Za-z_]+(?:\.[A-Za-z_]\w*){1,2}(?![\w/])")
+# Chinese is written without spaces: a name may stand right beside its characters, so all these are ASCII.
+_FLAG = re.compile(
+    r"(?<![\w-])(?:-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)|--(?P<word>[a-z][a-z0-9]+))(?![\w-])", re.ASCII
+)
+_OP = re.compile(r"(?<![\w./-])[A-Za-z_]+(?:\.[A-Za-z_]\w*){1,2}(?![\w/])", re.ASCII)
 _SUFFIXES = "cpp|cc|c|h|hpp|inc|td|py|mlir|md|rst"
 # `lib/A.cpp`, `A.cpp:12:3`, `File "/opt/a.py", line 12`.
 _PATH = re.compile(
-    rf"(?<![\w.-])/?(?P<path>(?:[\w.+-]+/)*[\w-][\w.-]*\.(?:{_SUFFIXES}))\b(?:(?::|[\"']?,\s+line\s+)(?P<line>\d+))?"
+    rf"(?<![\w.-])/?(?P<path>(?:[\w.+-]+/)*[\w-][\w.-]*\.(?:{_SUFFIXES}))\b(?:(?::|[\"']?,\s+line\s+)(?P<line>\d+))?",
+    re.ASCII,
 )
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)*", re.ASCII)
 # A name that no sentence has by accident: inner capitals, an underscore, or a scope.
 _SYMBOL = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_|::")
-_QUOTED = re.compile(r"""(?<!\w)["'`“‘「『]([^"'`”’」』\n]{12,400})["'`”’」』]""")
+_QUOTED = re.compile(r"""(?<!\w)["'`“‘「『]([^"'`”’」』\n]{12,400})["'`”’」』]""", re.ASCII)
 # Values, blocks and shapes of pasted IR are nobody's topic.
-_VALUE = re.compile(r"%[\w$.#-]+(?::\d+)?|\^bb\d+|#(?:map|loc)\d*\b|<(?:[\d?]+x)+[^<>]*(?:<[^<>]*>[^<>]*)*>")
+_VALUE = re.compile(r"%[\w$.#-]+(?::\d+)?|\^bb\d+|#(?:map|loc)\d*\b|<(?:[\d?]+x)+[^<>]*(?:<[^<>]*>[^<>]*)*>", re.ASCII)
 MAX_SYMBOL = 200
 MAX_QUESTION = 8_000  # characters; longer ones are pasted files
 # So many paths of a pasted stack are looked up, each with so many folders.

@@ -45,6 +45,8 @@ def test_the_document_in_the_questions_language_comes_first_and_its_translation_
         ("plans rows before columns widest first", "a5", "lib/regbase/RowPlan.cpp"),
         ("plans rows before columns widest first on the 950", "", "lib/regbase/RowPlan.cpp"),
         ("plans the rows of registers", "a3", "lib/RowPlan.cpp"),
+        ("在950上plans rows before columns widest first", "", "lib/regbase/RowPlan.cpp"),
+        ("在A5上plans rows before columns widest first", "", "lib/regbase/RowPlan.cpp"),
     ],
 )
 def test_of_two_variants_the_one_for_the_asked_target_is_first(

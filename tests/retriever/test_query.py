@@ -33,6 +33,10 @@ def named(index: Index, text: str) -> set[tuple[str, str]]:
         ("is Toy.IR.Copy_Row legal?", "toy.ir.copy_row", "op"),
         ("in `FoldWidePad.cpp:14`", "FoldWidePad.cpp:14", "place"),
         ('File "/opt/x/lib/FoldWidePad.cpp", line 14, in run', "FoldWidePad.cpp:14", "place"),
+        ("toy-fold-wide-pad是做什么的", "toy-fold-wide-pad", "pass"),
+        ("选项--enable-row-prefetch的默认值", "enable-row-prefetch", "option"),
+        ("算子toy.ir.copy_row做什么", "toy.ir.copy_row", "op"),
+        ("崩溃在FoldWidePad.cpp:14这一行", "FoldWidePad.cpp:14", "place"),
         (STACK, "SplitColumnsPass", "symbol"),
         (STACK, "lib/Toy/Transforms/FoldWidePad.cpp", "file"),
     ],
@@ -44,7 +48,7 @@ def test_a_thing_is_recognised_as_it_is_written(index: Index, text: str, name: s
 def test_a_message_is_recognised_bare_quoted_and_after_words(index: Index) -> None:
     (said, *_) = sorted(index.generation.shelf.names("diagnostic"), key=len, reverse=True)
     filled = said.replace("*", "7")
-    for text in (filled, f"I get error: {filled} - why?", f'Why does it say "{filled}" here?'):
+    for text in (filled, f"I get error: {filled} - why?", f'Why does it say "{filled}" here?', f"报错'{filled}'怎么办"):
         assert (said, "diagnostic") in named(index, text)
 
 
