@@ -16,11 +16,21 @@ from indexer.words import words_of
 Scores = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
-# Raised whenever `words_of` gives other words for the same text: all passages are then counted anew.
-WORDS_VERSION = 1
-# The parameters of the measurements, with Lucene's idf.
-K1 = 1.5
-B = 0.75
+# Raised whenever `words_of` gives other words for the same text, or a field another curve: all is then counted anew.
+WORDS_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How BM25 weighs a word: `k1` how soon its repetition adds nothing, `b` how much a long passage's counts less."""
+
+    k1: float
+    b: float
+
+
+# Measured (docs/retrieval.md): code repeats its names, so that their number says little; prose is short and even.
+CURVES = {"body": Curve(0.9, 0.4)}
+PROSE = Curve(1.5, 0.75)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ def write_lexical(
     folder: Path, documents: Iterable[Sequence[str]], tick: Callable[[], None], previous: Counts | None = None,
     source: npt.NDArray[np.int64] | None = None,
 ) -> None:  # fmt: skip
-    """Index documents into `folder`.
+    """Index documents into `folder`, whose name is the field's.
 
     With `previous`, `source` tells for each document its number there, or -1 for a new one; `documents` are the words
     of the new ones, in order.
@@ -113,7 +123,9 @@ def _write_scores(folder: Path, counts: Counts) -> None:
     lengths = np.bincount(rows, weights=counts.counts, minlength=documents)
     frequency = np.bincount(counts.words, minlength=len(counts.vocabulary))
     idf = np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
-    norms = K1 * (1.0 - B + B * lengths / max(lengths.mean() if documents else 0.0, 1e-9))
+    curve = CURVES.get(folder.name, PROSE)
+    relative = lengths / max(lengths.mean() if documents else 0.0, 1e-9)
+    norms = curve.k1 * (1.0 - curve.b + curve.b * relative)
     often = counts.counts.astype(np.float64)
     scores = (idf[counts.words] * often / (often + norms[rows])).astype(np.float32)
     order = np.argsort(counts.words, kind="stable")
@@ -127,6 +139,7 @@ class LexicalField:
     """One field: a word's column holds its score in each passage that has it."""
 
     def __init__(self, folder: Path) -> None:
+        self.k1 = CURVES.get(folder.name, PROSE).k1
         # Plain arrays over the mapped pages: numpy's memmap class makes each slice ten times dearer.
         self._scores = np.asarray(np.load(folder / "scores.npy", mmap_mode="r"))
         self._rows = np.asarray(np.load(folder / "rows.npy", mmap_mode="r"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer.lexical import K1, LexicalField
+from indexer.lexical import LexicalField
 from indexer.records import Relation
 from indexer.store import Generation
 from indexer.words import has_chinese
@@ -146,7 +146,7 @@ def _covered(field: LexicalField, words: Sequence[str]) -> Scores:
     """
     counts = [count for word in words if (count := field.frequency(word))]
     # A passage of average length that has each word once scores 1.
-    whole = sum(math.log1p((field.count - count + 0.5) / (count + 0.5)) for count in counts) / (K1 + 1.0)
+    whole = sum(math.log1p((field.count - count + 0.5) / (count + 0.5)) for count in counts) / (field.k1 + 1.0)
     covered: Scores = np.minimum(field.score(words) / np.float32(whole or 1.0), np.float32(1.0))
     return covered
 

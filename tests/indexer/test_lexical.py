@@ -63,3 +63,13 @@ def test_an_update_counts_as_a_fresh_index(
         for word in "abcdefghi":
             assert one.score([word]).tolist() == other.score([word]).tolist()
             assert one.knows(word) == other.knows(word)
+
+
+def test_the_body_minds_length_and_repetition_less_than_prose(tmp_path: Path) -> None:
+    documents = [["pad", "pad", "pad"], ["pad"] + ["row"] * 30, ["row"]]
+    ratios = {}
+    for name in ("body", "natural"):
+        write_lexical(tmp_path / name, documents, lambda: None)
+        short, long, _ = LexicalField(tmp_path / name).score(["pad"])
+        ratios[name] = short / long
+    assert ratios["body"] < ratios["natural"]
