@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -252,8 +253,10 @@ class Optimizer:
     def _result(self, state: _State, diagnosis: Diagnosis, stopped: str, seconds: float) -> OptimizeDoc:
         """Cost the baseline and the best kernel once more from fresh compiles, and state the outcome."""
         source = diagnosis.lowering.source
-        baseline = self.bench.lower(source, fresh=True)
-        best = self.bench.lower(state.source, fresh=True) if state.best_round else baseline
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            compiling = pool.submit(self.bench.lower, source, fresh=True)
+            best = self.bench.lower(state.source, fresh=True) if state.best_round else compiling.result()
+            baseline = compiling.result()
         first, last = baseline.cost, best.cost
         main = baseline.launches[baseline.costliest]
         return OptimizeDoc(

@@ -34,14 +34,17 @@ def optimize_kernels(
 def open_optimizer(site: Site, *, cites: bool) -> Iterator[Optimize]:
     """Open a workbench and give the function that optimises at it; `cites` opens the index of the site's store."""
     # Imported here: the process that only waits for others does not pay for the compilers' side.
-    from agent.journal import Journal  # noqa: PLC0415
-    from agent.loop import Optimizer  # noqa: PLC0415
     from agent.toolchain.targets import find_target  # noqa: PLC0415
-    from agent.verify.check import Verifier  # noqa: PLC0415
     from agent.workbench import open_workbench  # noqa: PLC0415
 
-    library = open_library(site.store) if cites else site.library
     with open_workbench(find_target(site.target), site.policy) as bench:
+        bench.worker.start_early()
+        # Meanwhile: LibCST and the index take as long to load here as torch there.
+        from agent.journal import Journal  # noqa: PLC0415
+        from agent.loop import Optimizer  # noqa: PLC0415
+        from agent.verify.check import Verifier  # noqa: PLC0415
+
+        library = open_library(site.store) if cites else site.library
 
         def optimize(run: Run, tell: Callable[[RunEvent], None]) -> OptimizeDoc:
             def on_round(entry: RoundDoc) -> None:

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,7 @@ START_SECONDS = 120.0
 GRACE_SECONDS = 20.0
 # An idle worker ends at once when nobody can ask it any more; what it does else is no reason to wait.
 LEAVE_SECONDS = 1.0
+_LOOK_SECONDS = 0.05
 # torch and triton map about 1 GiB of private memory before any job runs, and a compiled kernel has 1 GiB of its own.
 OVERHEAD_BYTES = 4 << 30
 
@@ -81,6 +82,7 @@ class Worker:
     def __init__(self, install: AscendInstall, policy: SandboxPolicy, *, interpreter: bool = False) -> None:
         self.install, self.policy, self.interpreter = install, policy, interpreter
         self._running: _Running | None = None
+        self._starting: Future[_Running] | None = None
         self._lock = threading.Lock()
         # bubblewrap dies with the *thread* that started it (PR_SET_PDEATHSIG), so one thread starts all.
         self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tritonkb-worker")
@@ -91,6 +93,7 @@ class Worker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._forget_start()
         if self._running is not None:
             # One that ends by itself is waited for by the sandbox, so that its time counts as ours (`time tritonkb …`).
             _pipe(self._running.process.stdin).close()
@@ -98,6 +101,19 @@ class Worker:
                 self._running.process.wait(LEAVE_SECONDS)
         self.close()
         self._starter.shutdown()
+
+    def start_early(self) -> None:
+        """Begin to start it, so that it is ready when the first job comes; what goes wrong is told by that job."""
+        if self._running is None and self._starting is None:
+            self._starting = self._starter.submit(self._start)
+
+    def _forget_start(self) -> None:
+        """End a start that no job waited for."""
+        starting, self._starting = self._starting, None
+        while starting is not None and not starting.done():
+            if self._running is not None:  # its greeting never comes then, and the start fails
+                kill_group(self._running.process)
+            wait([starting], timeout=_LOOK_SECONDS)
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -138,7 +154,7 @@ class Worker:
 
     def _try(self, header: dict[str, Any], blobs: Sequence[bytes]) -> Reply | None:
         """Send one job; None when the worker died or talked nonsense, which closes it."""
-        running = self._running or self._starter.submit(self._start).result()
+        running = self._ready()
         deadline = time.monotonic() + self.policy.seconds + GRACE_SECONDS
         try:
             frames.write_frame(running.requests, header, blobs, deadline)
@@ -151,6 +167,18 @@ class Worker:
             return None
         except BaseException:  # Ctrl-C: a half-read answer would be taken for the next job's
             self.close()
+            raise
+
+    def _ready(self) -> _Running:
+        """Return the worker, started if need be; it counts as running from its greeting on."""
+        starting, self._starting = self._starting, None
+        if starting is None:
+            return self._running or self._starter.submit(self._start).result()
+        try:
+            return starting.result()
+        except BaseException:  # Ctrl-C: a worker whose greeting nobody read would be taken for a ready one
+            self._starting = starting
+            self._forget_start()
             raise
 
     def _judge(self, reply: Reply, fields: dict[str, Any]) -> Reply:
@@ -197,16 +225,16 @@ class Worker:
         wrapped, folder = self._wrap(policy, environment)
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         process = start_wrapped(wrapped, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
-        self._running = _Running(process, errors, wrapped, folder)
-        frames.widen(self._running.requests)
+        running = self._running = _Running(process, errors, wrapped, folder)
+        frames.widen(running.requests)
         try:
-            self._running.hello = frames.read_frame(self._running.answers, time.monotonic() + START_SECONDS)[0]
+            running.hello = frames.read_frame(running.answers, time.monotonic() + START_SECONDS)[0]
         except frames.FrameError:
             errors.seek(0)
             text = errors.read(1 << 16).decode(errors="replace").strip().splitlines()[-1:]
             self.close()
             raise ToolchainError("worker.no_start", python=self.install.python, text=(text or [""])[0]) from None
-        return self._running
+        return running
 
     def _wrap(
         self, policy: SandboxPolicy, environment: dict[str, str]

@@ -318,3 +318,24 @@ def eventually(holds, seconds: float) -> bool:
             return False
         time.sleep(0.1)
     return True
+
+
+@pytest.mark.toolchain
+def test_a_worker_that_was_started_early_answers_as_any_other():
+    with Worker(find_ascend(), SandboxPolicy(seconds=30)) as early:
+        early.start_early()
+        early.start_early()
+        assert works(early)
+        process = strict_process(early)
+        early.start_early()
+        assert strict_process(early) == process
+
+
+@pytest.mark.toolchain
+def test_a_start_that_no_job_waited_for_ends_with_the_context():
+    with Worker(find_ascend(), SandboxPolicy(seconds=30)) as early:
+        early.start_early()
+        while early._running is None:
+            time.sleep(0.01)
+        process = strict_process(early)
+    assert not Path(f"/proc/{process}").exists()
