@@ -27,6 +27,7 @@ def search(
     limit: Annotated[int, typer.Option("-k", min=1, max=1000, help="search.limit_help")] = 10,
     kind: Annotated[list[str] | None, typer.Option("--kind", metavar="K", help="search.kind_help")] = None,
     corpus: Annotated[list[str] | None, typer.Option("--corpus", metavar="C", help="search.corpus_help")] = None,
+    target: Annotated[str, typer.Option("--target", metavar="T", help="search.target_help")] = "",
     id_: Annotated[str, typer.Option("--id", metavar="ID", help="search.id_help")] = "",
     pass_: Annotated[list[str] | None, typer.Option("--pass", metavar="P", help="search.pass_help")] = None,
     op: Annotated[list[str] | None, typer.Option("--op", metavar="O", help="search.op_help")] = None,
@@ -51,7 +52,7 @@ def search(
     else:
         query = Query(
             text, tuple(passes), tuple(ops), tuple(options), tuple(diagnostics), _kinds(kind or []),
-            _corpora(corpus or []),
+            _corpora(corpus or []), _compiler(target),
         )  # fmt: skip
         answer = knowledge.search(index, query, limit)
     asked = " ".join([id_ or text, *names]).strip()
@@ -80,6 +81,13 @@ def _corpora(names: list[str]) -> tuple[str, ...]:
     from indexer.corpus import read_manifest  # noqa: PLC0415
 
     return tuple(read_manifest(name).name for name in names)
+
+
+def _compiler(target: str) -> str:
+    """Return which compiler serves a device; empty for no device."""
+    from agent.toolchain.targets import find_target  # noqa: PLC0415 - as above
+
+    return find_target(target).arch if target else ""
 
 
 def _bare(option: str) -> str:

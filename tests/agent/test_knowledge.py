@@ -132,6 +132,14 @@ def test_search_prints_the_contract(store: Path, capsys: pytest.CaptureFixture[s
     assert all(wanted <= set(h["passage"]) and isinstance(h["why"], list) for h in hits)
 
 
+def test_a_search_for_a_device_refuses_one_that_is_unknown(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, document, _ = answer(capsys, "search", "strided row", "--target", "ascend950", "--store", str(store))
+    assert (code, bool(document["hits"])) == (0, True)
+    code, _, told = answer(capsys, "search", "strided row", "--target", "ascend1", "--store", str(store))
+    assert code == 2
+    assert "ascend1" in told
+
+
 def test_an_id_opens_from_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, found, _ = answer(capsys, "search", "--pass", "toy-fold-wide-pad", "--store", str(store))
     hits = found["hits"]
