@@ -34,6 +34,8 @@ _SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")
 _OWN_CORPUS = {"a3": "ascendnpu-ir", "a5": "ascendnpu-ir-a5"}
 # What operations' definitions require is checked by generated code: those words stand in no source.
 _GENERATED = "failed to verify that"
+# And this is said by MLIR of any pass that converts: the pass is what has no pattern.
+_FRAMEWORK = "failed to legalize operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +144,15 @@ class _Climb:
         if self.index is None:
             return ()
         corpora = corpora_of(self.bench.target.arch)
-        own_words = Query(diagnostics=() if _GENERATED in said else (said,), corpora=corpora)
-        by_name = Query(ops=(op,) if op else (), passes=(pass_argument,) if pass_argument else (), corpora=corpora)
-        hits = self.index.search(own_words, EVIDENCE_PER_FINDING) or self.index.search(by_name, EVIDENCE_PER_FINDING)
-        cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
+        ops, passes = (op,) if op else (), (pass_argument,) if pass_argument else ()
+        wanted = [Query(diagnostics=(said,), corpora=corpora), Query(ops=ops, passes=passes, corpora=corpora)]
+        if _GENERATED in said:
+            wanted[0] = Query(ops=ops, corpora=corpora)
+        elif _FRAMEWORK in said:
+            wanted[0] = Query(passes=passes, corpora=corpora)
+        hits = next((found for query in wanted if (found := self.index.search(query, EVIDENCE_PER_FINDING))), [])
+        own = [h for h in hits if not is_foreign(h.passage, self.bench.target.arch)]
+        cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in own]
         return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))
 
     def _step(self, rung: Rung, reason: Message) -> None:

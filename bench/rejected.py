@@ -2,7 +2,7 @@
 
     python bench/rejected.py [--store DIR] [--out docs/rejected.md] [NAME ...]
 
-The index should hold the compilers' sources (`ascendnpu-ir`, `ascendnpu-ir-a5`, `triton-ascend`): the places in them are
+The index should hold the compilers' sources (`ascendnpu-ir`, `ascendnpu-ir-a5`, `triton-ascend`): the places are
 cited from there. Takes two to three minutes: every size that the table names was compiled.
 """
 
@@ -21,7 +21,7 @@ from agent.sandbox import SandboxPolicy
 from agent.toolchain.targets import find_target
 from agent.workbench import open_workbench
 from indexer.errors import StoreError
-from indexer.messages import Message, render
+from indexer.messages import Lang, Message, render
 from retriever.search import Index
 
 FOLDER = Path(__file__).parents[1] / "tests" / "rejected"
@@ -94,8 +94,8 @@ def row(name: str, told: dict[str, tuple[Explanation, ...]]) -> str:
             at = f" (line {e.line})" if e.line is not None else ""
             causes.append(f"`{target}`: {cell(e.title, 'en')}{at}")
             places += [f"`{cited.passage}`" for cited in e.place[:1]]
-            ways.append(cell(e.way_out, "en"))
-            ways_zh.append(cell(e.way_out, "zh"))
+            ways.append(whole(e.way_out, "en"))
+            ways_zh.append(whole(e.way_out, "zh"))
     cells = [f"`{name}`: {doc}", *(joined(part) for part in (causes, places, ways, ways_zh))]
     return f"| {' | '.join(cells)} |\n"
 
@@ -105,9 +105,14 @@ def joined(parts: list[str]) -> str:
     return "<br>".join(dict.fromkeys(parts)) or "-"
 
 
-def cell(note: Message, lang: str) -> str:
+def whole(note: Message, lang: Lang) -> str:
+    """Write a message as a table can hold it."""
+    return render(note, lang).replace("|", "\\|").replace("<", "&lt;")
+
+
+def cell(note: Message, lang: Lang) -> str:
     """Write a message so that it fits a table."""
-    text = render(note, "zh" if lang == "zh" else "en").replace("|", "\\|").replace("<", "&lt;")
+    text = whole(note, lang)
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 

@@ -116,7 +116,7 @@ def _compiles(made: Compilation) -> bool:
 
 def _completed(cause: Cause, told: Diagnostic, made: Compilation) -> Cause:
     """Add what the words leave out: the type that was found, the operation that was left over."""
-    if cause.key == "element_type":
+    if cause.key in {"element_type", "not_legalized"}:
         found = sorted({_element(v.type) for op in _named(made, cause.values["op"], told.line) for v in op.operands})
         odd = [name for name in found if name in {"f64", "i64"}] or found
         return Cause(cause.key, {**cause.values, "found": ", ".join(_SHORT.get(n, n) for n in odd) or "-"})
@@ -182,7 +182,7 @@ def _way_out(cause: Cause, fit: Fit | None) -> Message:
         if fit is None:
             return message(f"explain.{cause.key}_way")
         return message(f"explain.{cause.key}_way_fit", name=fit.name, fits=fit.fits, too_large=fit.too_large)
-    if cause.key in {"element_type", *_SILENT} and "fp64" in cause.values.get("found", ""):
+    if cause.key in {"element_type", "not_legalized", *_SILENT} and "fp64" in cause.values.get("found", ""):
         return message("explain.element_type_way_fp64")
     return message(f"explain.{cause.key}_way", **cause.values)
 
