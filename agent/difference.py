@@ -24,12 +24,13 @@ from indexer.difference import (
     version_of_shelf,
     version_of_tree,
 )
-from indexer.errors import BadInput, StoreError
+from indexer.errors import BadInput
 from indexer.git import GitTree, is_repository
 from indexer.grammar.base import split_lines
 from indexer.home import data_home
 from indexer.reading import Job
 from indexer.records import Sort
+from indexer.repair import no_index, store_option
 from indexer.shelf import Shelf
 from indexer.store import CorpusMark, current_folder, generations, read_store_manifest
 
@@ -107,14 +108,14 @@ class _Library:
         self.corpus = corpus
         current = current_folder(store)
         if current is None:
-            raise StoreError("index.no_index", path=store)
+            raise no_index(store)
         finished = generations(store).finished
         self.current = current
         self.folders = [current, *(path for path in reversed(finished) if path != current)]
         self.marks = {path: mark for path in self.folders if (mark := self._mark(path)) is not None}
         if current not in self.marks:
             known = ", ".join(mark.name for mark in read_store_manifest(current).corpora)
-            raise BadInput("difference.not_indexed", corpus=corpus, known=known)
+            raise BadInput("difference.not_indexed", corpus=corpus, known=known, store=store_option(store))
         self._shelves: dict[Path, Shelf] = {}
         self._trees: dict[str, tuple[GitTree | None, dict[str, Entry]]] = {}
         self._read: dict[tuple[str, str], list[str] | None] = {}

@@ -14,11 +14,12 @@ from agent.sources import CorpusSpec, open_tree, parse_spec
 from indexer.build import DEFAULT_MANNER, BuildReport, Manner, build_index
 from indexer.corpus import Manifest, Tree, known_corpora, read_manifest
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
-from indexer.errors import BadInput, StoreError
+from indexer.errors import BadInput
 from indexer.home import data_home
 from indexer.messages import Message
 from indexer.reading import Job, Progress
 from indexer.records import Passage, Sort
+from indexer.repair import no_index
 from indexer.server import Mirror, Server, leased
 from indexer.store import current_folder, read_store_manifest
 from retriever.records import Hit, Query
@@ -117,7 +118,7 @@ def update(
     """Read all corpora of the index again from where they came; what did not change costs nothing."""
     folder = current_folder(store)
     if folder is None:
-        raise StoreError("index.no_index", path=store)
+        raise no_index(store)
     specs = [parse_spec(mark.source) for mark in read_store_manifest(folder).corpora]
     return build(store, specs, embedder, progress, manner, tell)
 
@@ -126,7 +127,7 @@ def status(store: Path) -> list[CorpusStatus]:
     """Return the corpora of the index and whether they are those of the installed compilers."""
     folder = current_folder(store)
     if folder is None:
-        raise StoreError("index.no_index", path=store)
+        raise no_index(store)
     return compare(read_store_manifest(folder).corpora)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from agent.contract import Doc
 from agent.knowledge import Answer
@@ -163,17 +164,17 @@ def _counted(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(found)
 
 
-def status_doc(store: str, found: Sequence[CorpusStatus]) -> StatusDoc:
+def status_doc(store: Path, found: Sequence[CorpusStatus]) -> StatusDoc:
     """Return the document of an index's state."""
     corpora = [
         CorpusDoc(
             name=s.mark.name, commit=s.mark.commit, files=s.mark.files, passages=s.mark.passages,
             updated_at=s.mark.updated_at, matches_toolchain=s.matches_toolchain, origin=s.mark.origin,
-            target=s.mark.target, expected_commit=s.expected or None, fix=mending_command([s]) or None,
+            target=s.mark.target, expected_commit=s.expected or None, fix=mending_command([s], store) or None,
         )
         for s in found
     ]  # fmt: skip
-    return StatusDoc(store=store, corpora=corpora, fix=mending_command(found) or None)
+    return StatusDoc(store=str(store), corpora=corpora, fix=mending_command(found, store) or None)
 
 
 def corpora_doc(manifests: Sequence[Manifest]) -> CorporaDoc:

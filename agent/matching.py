@@ -13,9 +13,8 @@ from agent.toolchain.install import find_ascend
 from indexer.corpus import read_manifest
 from indexer.errors import BadInput, ToolchainError
 from indexer.git import is_repository, is_url, resolve
+from indexer.repair import BUILD, store_option
 from indexer.store import CorpusMark
-
-BUILD = "tritonkb index build"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,13 @@ def compare(marks: Iterable[CorpusMark]) -> list[CorpusStatus]:
     return [_made_again(mark) if mark.name in MADE_HERE else _by_commit(mark, expected) for mark in marks]
 
 
-def mending_command(statuses: Iterable[CorpusStatus]) -> str:
-    """Return one command that mends all of these corpora, empty where nothing has to be."""
+def mending_command(statuses: Iterable[CorpusStatus], store: Path | None = None) -> str:
+    """Return one command that mends all of these corpora of the index in `store`, empty where nothing has to be."""
     todo = [status for status in statuses if status.mend]
     first = [status.before for status in todo if status.before]
     arguments = " ".join(f"--corpus {status.mend}" for status in todo)
-    return " && ".join([*dict.fromkeys(first), f"{BUILD} {arguments}"]) if todo else ""
+    build = f"{BUILD}{store_option(store) if store is not None else ''} {arguments}"
+    return " && ".join([*dict.fromkeys(first), build]) if todo else ""
 
 
 def _expected() -> Mapping[str, Expected]:

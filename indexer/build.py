@@ -20,11 +20,11 @@ from indexer.chroma import ChromaItem, write_chroma
 from indexer.corpus import Manifest, read_manifest
 from indexer.crew import Crew, Hired, peak_mib
 from indexer.embed import Embedder
-from indexer.errors import StoreError
 from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
 from indexer.naming import name_shelf
 from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus, unread
 from indexer.records import Passage
+from indexer.repair import damaged
 from indexer.shelf import Shelf, Tally, begin_shelf, editing
 from indexer.store import (
     COLUMNS,
@@ -345,7 +345,7 @@ class _Build:
         try:
             yield self.old / name
         except (OSError, ValueError, EOFError, IndexError) as error:
-            raise StoreError("index.damaged", path=self.old, reason=error) from error
+            raise damaged(self.old, error) from error
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from indexer.errors import StoreError
+from indexer.repair import ADDRESS, damaged
 from indexer.shelf import Shelf
 from indexer.store import Holder, current_folder, make_current, read_store_manifest
 
@@ -121,6 +122,7 @@ class Mirror:
     def refresh(self) -> Path:
         """Bring the folder to the server's current generation; raises `StoreError` when it cannot be had whole."""
         name = self.current()
+        self._note_address()
         here = current_folder(self.folder)
         if name is not None and (here is None or here.name != name or not here.exists()):
             try:
@@ -130,6 +132,15 @@ class Mirror:
                     raise
                 return self.refresh()  # it was replaced, and then dropped, while we fetched it
         return self.folder
+
+    def _note_address(self) -> None:
+        """Leave the address in the folder, so that commands suggested for it can name the server."""
+        try:
+            if not (self.folder / ADDRESS).exists():
+                self.folder.mkdir(parents=True, exist_ok=True)
+                (self.folder / ADDRESS).write_text(self.server.url, encoding="utf-8")
+        except OSError as error:
+            raise StoreError("index.cannot_write", path=self.folder, reason=error) from error
 
     def current(self) -> str | None:
         """Return the name of the server's current generation."""
@@ -206,7 +217,7 @@ class Mirror:
     def _pieces(self, name: str) -> Iterator[tuple[str, bytes]]:
         count = self.server.get(f"files-{name}", ["count"])
         if not count:
-            raise StoreError("index.damaged", path=self.server.url, reason=name)
+            raise damaged(self.server.url, name)
         total = int(count["count"]["pieces"])
         for first in range(0, total, PIECES):
             numbers = [str(n) for n in range(first, min(first + PIECES, total))]
@@ -215,7 +226,7 @@ class Mirror:
                 facts = found.get(number)
                 piece = base64.b64decode(facts["data"]) if facts else b""
                 if facts is None or hashlib.sha256(piece).hexdigest() != facts["sha256"]:
-                    raise StoreError("index.damaged", path=self.server.url, reason=f"{name} {number}")
+                    raise damaged(self.server.url, f"{name} {number}")
                 yield str(facts["path"]), piece
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from indexer.errors import StoreError, not_written
+from indexer.errors import not_written
 from indexer.records import Link, Naming, Passage, Relation, Sort
+from indexer.repair import damaged
 
 # `since` numbers the first commit (of `commits`) at which a file had its content; `former` tells where a passage of
 # today stood at the commits `oldest..newest`, in files that have changed since.
@@ -204,7 +205,7 @@ class Shelf:
             # A finished generation never changes, so no lock is needed and a read-only folder will do.
             self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         except sqlite3.Error as error:
-            raise StoreError("index.damaged", path=path, reason=error) from error
+            raise damaged(path, error) from error
         newest = self._ask('SELECT corpus, "commit", max(number) FROM commits GROUP BY corpus', ())
         self._commits = {str(record[0]): str(record[1]) for record in newest}
 
@@ -346,4 +347,4 @@ class Shelf:
         except UnicodeEncodeError:  # a name that is no text stands nowhere
             return []
         except sqlite3.Error as error:
-            raise StoreError("index.damaged", path=self._path, reason=error) from error
+            raise damaged(self._path, error) from error

@@ -28,6 +28,7 @@ from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
 from indexer.lexical import LexicalField
 from indexer.records import Link, Relation
+from indexer.repair import damaged, no_index, other_version
 from indexer.shelf import Shelf
 
 STORE_VERSION = 2
@@ -103,10 +104,10 @@ class Generation:
             self.body = LexicalField(folder / "body")
             self.natural = LexicalField(folder / "natural")
         except (OSError, ValueError, EOFError) as error:
-            raise StoreError("index.damaged", path=folder, reason=error) from error
+            raise damaged(folder, error) from error
         counts = {len(self.vectors), len(self.columns), self.body.count, self.natural.count}
         if len(counts) != 1:
-            raise StoreError("index.damaged", path=folder, reason=f"{sorted(counts)}")
+            raise damaged(folder, sorted(counts))
 
     @cached_property
     def places(self) -> list[tuple[str, str]]:
@@ -125,11 +126,11 @@ def read_store_manifest(folder: Path) -> StoreManifest:
         table = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         found = table.get("version")
         if found != STORE_VERSION:
-            raise StoreError("index.other_version", path=folder, found=found, wanted=STORE_VERSION)
+            raise other_version(folder, found, STORE_VERSION)
         marks = tuple(CorpusMark(**mark) for mark in table.pop("corpora"))
         return StoreManifest(**{**table, "kinds": tuple(table["kinds"]), "corpora": marks})
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StoreError("index.damaged", path=folder, reason=error) from error
+        raise damaged(folder, error) from error
 
 
 def current_folder(store: Path) -> Path | None:
@@ -139,9 +140,9 @@ def current_folder(store: Path) -> Path | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise StoreError("index.damaged", path=store, reason=error) from error
+        raise damaged(store, error) from error
     if not name or "/" in name:
-        raise StoreError("index.damaged", path=store / "current", reason=repr(name))
+        raise damaged(store / "current", repr(name))
     return store / "generations" / name
 
 
@@ -150,13 +151,13 @@ def open_generation(store: Path) -> Generation:
     for _ in range(3):  # the generation may be replaced and removed between the two steps
         folder = current_folder(store)
         if folder is None:
-            raise StoreError("index.no_index", path=store)
+            raise no_index(store)
         try:
             return Generation(folder)
         except StoreError:
             if current_folder(store) == folder:
                 raise
-    raise StoreError("index.damaged", path=store, reason="current")
+    raise damaged(store, "current")
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def status(
 
     store = knowledge.store_folder(session.settings.store)
     coverage = map_passes(store) if passes else []
-    doc = status_doc(str(store), knowledge.status(store))
+    doc = status_doc(store, knowledge.status(store))
     rows = [
         (c.name, c.commit[:12], str(c.files), str(c.passages), c.updated_at, session.output.text(_standing(c)))
         for c in doc.corpora

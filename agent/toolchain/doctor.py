@@ -30,7 +30,6 @@ REINSTALL_TOOLCHAIN = f"tritonkb toolchain remove ascend && {INSTALL_TOOLCHAIN}"
 INSTALL_SANDBOX = "sudo apt-get install bubblewrap"
 # Ubuntu 23.10 and newer let only programs with a profile make user namespaces.
 ALLOW_NAMESPACES = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
-BUILD_INDEX = "tritonkb index build"
 INSTALL_CPU_TOOLS = "sudo apt-get install mlir-19-tools libmlir-19 clang-19"
 # The private environment (1.7 GB, twice while it is replaced) and an index of the compilers' sources.
 NEEDED_BYTES = 4_000_000_000
@@ -162,12 +161,13 @@ def check_embedder(surroundings: Surroundings) -> Check:
 def check_index(surroundings: Surroundings) -> Check:
     """Look for an index made from the compilers that are installed."""
     try:
-        corpora = knowledge.status(knowledge.store_folder(surroundings.store))
+        store = knowledge.store_folder(surroundings.store)
+        corpora = knowledge.status(store)
     except StoreError as error:
-        fix = BUILD_INDEX if error.note.key == "index.no_index" else f"{BUILD_INDEX} --fresh"
-        return _lacking("index", error.note, fix, StoreError.exit_code)
+        # Nothing that we could run brings back a server that does not answer.
+        return _lacking("index", error.note, str(error.note.values.get("command", "")), StoreError.exit_code)
     stale = [corpus for corpus in corpora if corpus.matches_toolchain is False]
-    command = mending_command(stale)
+    command = mending_command(stale, store)
     shown = ", ".join(f"{c.mark.name} {c.mark.commit[:12]} != {c.expected[:12]}" for c in stale)
     if command:
         return _lacking("index", message("doctor.index_stale", corpora=shown), command)
