@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -12,6 +14,11 @@ from pathlib import Path
 from types import TracebackType
 
 from indexer.errors import ToolchainError
+
+
+# CPU seconds after which the system ends a compiler: seen endless in a loop of its own, it would outlive a tritonkb that was
+# killed and could not end it. Far beyond the wall-clock limits, which end it in all other cases.
+CPU_SECONDS = 1200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,8 @@ class Program:
                 )  # fmt: skip
             except (FileNotFoundError, PermissionError) as error:
                 raise ToolchainError("compile.no_program", program=arguments[0]) from error
+        with contextlib.suppress(ProcessLookupError):  # it has ended already
+            resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
     def __enter__(self) -> Program:  # noqa: PYI034 - typing.Self came with Python 3.11
         return self

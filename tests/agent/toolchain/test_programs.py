@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.toolchain.programs import Finished, Program, TimedOut
+from agent.toolchain.programs import CPU_SECONDS, Finished, Program, TimedOut
 from indexer.errors import ToolchainError
 
 
@@ -63,3 +63,9 @@ def test_leaving_early_kills_it(tmp_path):
 def test_a_missing_program_says_how_to_get_it(tmp_path):
     with pytest.raises(ToolchainError, match="tritonkb toolchain install ascend"):
         Program([tmp_path / "none"], cwd=tmp_path, log=tmp_path, env=os.environ)
+
+
+def test_the_system_ends_it_in_the_end_even_if_nobody_is_left_to(tmp_path):
+    with start(tmp_path, "sleep 0.3; ulimit -t > limit; sh -c 'ulimit -t' > childs") as program:
+        assert isinstance(program.finish(5), Finished)
+    assert (tmp_path / "limit").read_text().strip() == (tmp_path / "childs").read_text().strip() == str(CPU_SECONDS)
