@@ -151,7 +151,8 @@ def _definition_text(definition: Definition, lang: Lang) -> str:
 
 def _reached_text(what: str, place: Reached, definitions: Sequence[Definition], lang: Lang) -> str:
     where = f"{place.passage.path.rpartition('/')[2]}:{place.line}"
-    name = next((d.name for d in definitions if d.constructor in place.passage.text), "")
+    line = place.passage.text.split("\n")[place.line - place.passage.start_line]  # others may stand in the passage too
+    name = next((d.name for d in definitions if f"{d.constructor}(" in line), "")
     if not place.conditions:
         return render(message(f"ask.{what}_always", where=where, name=name), lang)
     joined = [f"({c})" if "||" in c and len(place.conditions) > 1 else c for c in reversed(place.conditions)]

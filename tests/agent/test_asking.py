@@ -12,7 +12,7 @@ from indexer.errors import BadInput
 from indexer.store import current_folder
 from retriever.quotes import stands_in
 from retriever.search import Index, open_knowledge_base
-from tests.asked import build_asked
+from tests.asked import TEXTS, build_asked
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,14 @@ def test_a_pass_is_told_with_its_first_sentence_and_the_condition_of_the_pipelin
     assert doc.claims[1].text == (
         "Pipelines.cpp:8 adds toy-plan-rows only if !(options.splitOnly) && (!options.disableRows || options.forceRows)"
     )
+
+
+def test_two_passes_of_one_pipeline_are_each_told_where_they_are_added(tmp_path: Path) -> None:
+    split = 'def Split : Pass<"toy-split-rows"> {\n  let summary = "Split the rows of a tile";\n}\n'
+    index = open_knowledge_base(build_asked(tmp_path / "index", {**TEXTS, "include/Toy/Split.td": split}))
+    told = {claim.text for claim in ask(index, "Is toy-plan-rows or toy-split-rows run?").claims}
+    assert "Pipelines.cpp:5 adds toy-split-rows only if options.splitOnly" in told
+    assert any(text.startswith("Pipelines.cpp:8 adds toy-plan-rows only if") for text in told)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,21 @@ def test_what_cannot_be_answered_is_an_error_that_names_the_way_out(sample_store
     assert "script.py" in told[7]
 
 
+def test_names_are_taken_as_they_are_written_on_a_command_line(sample_store: Path, root: Path) -> None:
+    results = ask(
+        over_stdio(sample_store, root),
+        [
+            ("search", {"passes": ["--toy-split-columns"]}),
+            ("search", {"options": ["--enable-row-prefetch=false"]}),
+            ("explain_pass", {"name": "-toy-split-columns"}),
+            ("search", {"passes": ["", "--"]}),
+            ("search", {"passes": [f"toy-{number}" for number in range(20_000)]}),
+        ],
+    )
+    assert [result.is_error for result in results] == [False, False, False, True, True]
+    assert all(result.structured_content["hits"] for result in results[:2])
+
+
 def test_an_index_that_is_missing_is_told_and_found_once_it_is_built(
     sample_store: Path, root: Path, tmp_path: Path
 ) -> None:
