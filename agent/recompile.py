@@ -19,6 +19,7 @@ from agent.toolchain.client import Worker
 from indexer.errors import BadInput, SandboxError
 
 Kind = Literal["constexpr", "one", "type", "alignment"]
+ROUNDED = "next_power_of_2"
 # Shapes that are traced: one run of the host each, without compiling.
 MOST_SHAPES = 16
 _EVERY_SHAPE = f"""
@@ -155,7 +156,7 @@ def _follows(name: str, launches: Sequence[Launch]) -> str:
         if extents == values:
             return label
         if [None if e is None else _next_power_of_two(e) for e in extents] == values:
-            return f"next_power_of_2({label})"
+            return f"{ROUNDED}({label})"
     return ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.contract import RecompileDoc, VaryingDoc
 from agent.diagnose import line_text
-from agent.recompile import Recompilation, Varying
+from agent.recompile import ROUNDED, Recompilation, Varying
 from indexer.messages import Lang, message, render
 
 
@@ -35,6 +35,7 @@ def _recompile_doc(found: Recompilation, source: str, lang: Lang) -> RecompileDo
 def _varying_doc(cause: Varying, lang: Lang) -> VaryingDoc:
     values = {"name": cause.parameter, "values": ", ".join(cause.values), "extent": cause.follows}
     told = "follows" if cause.follows else cause.kind
+    advised = "rounded" if cause.follows.startswith(ROUNDED) else cause.kind
     return VaryingDoc(
         parameter=cause.parameter,
         kind=cause.kind,
@@ -42,5 +43,5 @@ def _varying_doc(cause: Varying, lang: Lang) -> VaryingDoc:
         line=cause.line,
         follows=cause.follows,
         explanation=render(message(f"recompile.{told}", **values), lang),
-        advice=render(message(f"recompile.{cause.kind}_advice", **values), lang),
+        advice=render(message(f"recompile.{advised}_advice", **values), lang),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from agent.report.recompile import show_recompiles
 from agent.report.terminal import Terminal
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.targets import find_target
-from agent.workbench import open_workbench
+from agent.workbench import Workbench, open_workbench
 from indexer.messages import Lang
 
 SOURCE = """import triton
@@ -57,6 +58,7 @@ def test_a_constant_rounded_up_to_a_power_of_two_is_known_as_such():
     found = compared(launch(100, "a", constexprs={"WIDTH": 128}), launch(200, "b", constexprs={"WIDTH": 256}))
     assert found is not None
     assert found.causes[0].follows == "next_power_of_2(x_ptr.shape[1])"
+    assert "least size" in recompile_docs([found], SOURCE, "en")[0].causes[0].advice
 
 
 def test_shapes_that_share_their_artefact_are_no_recompilation():
@@ -128,17 +130,35 @@ def run(x):
     return out
 """
 FAST = SLOW.replace("WIDTH: tl.constexpr", "WIDTH")
+# An integer that is 1, divisible by 16, neither: three compilations, unless the decorator says otherwise.
+SPECIALISED = FAST.replace("[(48,), (80,), (112,)]", "[(1,), (16,), (33,)]")
+ADVISED = SPECIALISED.replace("@triton.jit", '@triton.jit(do_not_specialize=["WIDTH"])')
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Workbench]:
+    with open_workbench(find_target("ascend910b3"), SandboxPolicy()) as opened:
+        yield opened
+
+
+def found_in(bench: Workbench, text: str) -> tuple[Recompilation, ...]:
+    return find_recompilations(bench.worker, bench.lower(KernelSource(Path("sizes.py"), text)))
 
 
 @pytest.mark.toolchain
-def test_shapes_of_the_file_are_traced_and_a_run_time_size_needs_one_compilation():
-    with open_workbench(find_target("ascend910b3"), SandboxPolicy()) as bench:
-        slow, fast = (bench.lower(KernelSource(Path(f"{n}.py"), text)) for n, text in (("slow", SLOW), ("fast", FAST)))
-        (found,) = find_recompilations(bench.worker, slow)
-        assert find_recompilations(bench.worker, fast) == ()
+def test_shapes_of_the_file_are_traced_and_a_run_time_size_needs_one_compilation(bench: Workbench):
+    (found,) = found_in(bench, SLOW)
+    assert found_in(bench, FAST) == ()
     assert (found.shapes, found.compilations, found.avoidable) == (3, 3, 2)
     assert [(c.parameter, c.values, c.follows) for c in found.causes] == [
         ("WIDTH", ("48", "80", "112"), "x_ptr.shape[0]")
     ]
     assert found.stall_seconds is not None
     assert found.stall_seconds > 0
+
+
+@pytest.mark.toolchain
+def test_what_the_decorator_is_advised_to_say_ends_the_recompilations(bench: Workbench):
+    (found,) = found_in(bench, SPECIALISED)
+    assert {(c.parameter, c.kind) for c in found.causes} == {("WIDTH", "one"), ("WIDTH", "alignment")}
+    assert found_in(bench, ADVISED) == ()
