@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.matching import CorpusStatus, compare
 from agent.sources import CorpusSpec, open_tree, parse_spec
-from indexer.build import DEFAULT_MANNER, BuildReport, Manner, build_index
+from indexer.build import DEFAULT_MANNER, BuildReport, Kept, Manner, build_index
 from indexer.corpus import Manifest, Tree, known_corpora, read_manifest
 from indexer.embed import DEFAULT_EMBEDDER, load_embedder
-from indexer.errors import BadInput
+from indexer.errors import BadInput, StoreError, ToolchainError
 from indexer.home import data_home
 from indexer.messages import Message
-from indexer.reading import Job, Progress
+from indexer.reading import Job, Progress, taken_entries
 from indexer.records import Passage, Sort
 from indexer.repair import no_index
 from indexer.server import Mirror, Server, leased
-from indexer.store import current_folder, read_store_manifest
+from indexer.store import CorpusMark, current_folder, read_store_manifest
 from retriever.records import Hit, Query
 from retriever.search import Index, open_knowledge_base
 
@@ -106,7 +106,12 @@ def build(
     named = Counter(spec.manifest.name for spec in dict.fromkeys(specs))
     for corpus in (corpus for corpus, times in named.items() if times > 1):
         raise BadInput("knowledge.twice", name=corpus)
+    _check_dropped(store, manner.drop, named.keys())
     jobs = [Job(_opened(spec, progress, tell), spec.manifest, spec.text) for spec in dict.fromkeys(specs)]
+    return _build(store, jobs, embedder, progress, manner)
+
+
+def _build(store: Path, jobs: Sequence[Job], embedder: str | None, progress: Progress, manner: Manner) -> BuildReport:
     name = embedder or (None if manner.fresh else _embedder_of(store)) or DEFAULT_EMBEDDER
     return build_index(store, jobs, load_embedder(name), progress, manner)
 
@@ -115,12 +120,43 @@ def update(
     store: Path, embedder: str | None, progress: Progress, manner: Manner = DEFAULT_MANNER,
     tell: Tell = lambda _note: None,
 ) -> BuildReport:  # fmt: skip
-    """Read all corpora of the index again from where they came; what did not change costs nothing."""
+    """Read all corpora of the index again from where they came; what did not change costs nothing.
+
+    A corpus whose source is gone stays as it is, and is named in the report's `kept`.
+    """
     folder = current_folder(store)
     if folder is None:
         raise no_index(store)
-    specs = [parse_spec(mark.source) for mark in read_store_manifest(folder).corpora]
-    return build(store, specs, embedder, progress, manner, tell)
+    found = [_read_again(mark, progress, tell) for mark in read_store_manifest(folder).corpora]
+    report = _build(store, [job for job in found if isinstance(job, Job)], embedder, progress, manner)
+    return replace(report, kept=tuple(kept for kept in found if isinstance(kept, Kept)))
+
+
+def _read_again(mark: CorpusMark, progress: Progress, tell: Tell) -> Job | Kept:
+    """Open a corpus where it came from; where that is gone, tell why it stays as it is."""
+    try:
+        spec = parse_spec(mark.source)
+        job = Job(_opened(spec, progress, tell), spec.manifest, spec.text)
+        taken_entries(job)
+    except (BadInput, StoreError, ToolchainError) as error:
+        return Kept(mark.name, error.note)
+    return job
+
+
+def _check_dropped(store: Path, names: Sequence[str], built: Collection[str]) -> None:
+    """Raise `BadInput` for corpora that cannot be dropped: not in the index, built at once, or all that it has."""
+    if not names:
+        return
+    folder = current_folder(store)
+    if folder is None:
+        raise no_index(store)
+    held = {mark.name for mark in read_store_manifest(folder).corpora}
+    for name in names:
+        if name not in held or name in built:
+            key = "knowledge.drop_built" if name in built else "knowledge.drop_unknown"
+            raise BadInput(key, name=name, known=", ".join(sorted(held)))
+    if held <= set(names) and not built:
+        raise BadInput("knowledge.drop_all", path=store)
 
 
 def status(store: Path) -> list[CorpusStatus]:

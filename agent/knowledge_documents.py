@@ -68,7 +68,7 @@ class BuiltCorpusDoc(Doc):
 
 
 class BuildDoc(Doc):
-    """`tritonkb index build` and `index update`."""
+    """`tritonkb index build` and `index update`; `kept` are corpora whose source is gone."""
 
     store: str
     corpora: list[BuiltCorpusDoc]
@@ -78,6 +78,7 @@ class BuildDoc(Doc):
     resumed: int
     unchanged: bool
     total_seconds: float
+    kept: list[str]
 
 
 class CorpusDoc(Doc):
@@ -153,7 +154,7 @@ def build_doc(report: BuildReport) -> BuildDoc:
     return BuildDoc(
         store=str(report.store), corpora=corpora, seconds=report.seconds, peak_mib=report.peak_mib,
         embedded=report.embedded, resumed=report.resumed, unchanged=report.unchanged,
-        total_seconds=report.total_seconds,
+        total_seconds=report.total_seconds, kept=[kept.name for kept in report.kept],
     )  # fmt: skip
 
 

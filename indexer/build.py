@@ -21,6 +21,7 @@ from indexer.corpus import Manifest, read_manifest
 from indexer.crew import Crew, Hired, peak_mib
 from indexer.embed import Embedder
 from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
+from indexer.messages import Message
 from indexer.naming import name_shelf
 from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus, unread
 from indexer.records import Passage
@@ -73,6 +74,14 @@ class CorpusReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A corpus that could not be read again, and stays in the index as it is."""
+
+    name: str
+    reason: Message
+
+
+@dataclass(frozen=True, slots=True)
 class BuildReport:
     """The result of a build: corpora, seconds by stage, texts embedded anew.
 
@@ -92,12 +101,14 @@ class BuildReport:
     total_seconds: float = 0.0
     # Of this process and its helpers on this machine.
     processor_seconds: float = 0.0
+    kept: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How to build: from nothing, waiting so long for another writer, keeping so many generations.
 
+    `drop` are corpora that are taken out of the index.
     `jobs` names the helpers, as `--jobs` does; by default each core cuts files.
     """
 
@@ -106,6 +117,7 @@ class Manner:
     keep: int = KEPT_GENERATIONS
     waiting: Callable[[Holder], None] = lambda _: None
     jobs: str = ""
+    drop: tuple[str, ...] = ()
 
 
 DEFAULT_MANNER = Manner()
@@ -120,7 +132,7 @@ def build_index(
     the old index is then as it was.
     """
     begin = time.perf_counter()
-    if not manner.fresh and (same := _if_unchanged(store, jobs, embedder)) is not None:
+    if not (manner.fresh or manner.drop) and (same := _if_unchanged(store, jobs, embedder)) is not None:
         seconds = round(time.perf_counter() - begin, 3)
         return BuildReport(store, same, {"read": seconds}, peak_mib(), 0, unchanged=True, total_seconds=seconds)
     with writing(store, wait_seconds=manner.wait_seconds, waiting=manner.waiting):
@@ -251,13 +263,16 @@ class _Build:
                 free += len(r.added)
                 writer.set_files(corpus.name, r.gone, r.files)
                 writer.set_former(r.lost, r.moved, r.former)
+            for name in self.manner.drop:
+                writer.forget(name)
             ids = writer.number_rows()
         old_rows = {id_: row for row, id_ in enumerate(old_ids)}
         return np.asarray([old_rows.get(id_, -1) for id_ in ids], np.int64)
 
     def _marks(self, readings: Sequence[Reading], shelf: Shelf) -> tuple[CorpusMark, ...]:
         """Return the marks of all corpora by name: those of the jobs made now, the others as they were."""
-        marks = {mark.name: mark for mark in self.made.corpora} if self.made is not None else {}
+        made = self.made.corpora if self.made is not None else ()
+        marks = {mark.name: mark for mark in made if mark.name not in self.manner.drop}
         for r in readings:
             c = r.job.tree.corpus
             files = sum(f.failure not in UNREAD for f in shelf.files(c.name).values())
@@ -324,7 +339,7 @@ class _Build:
         items = [
             ChromaItem(rows[row].key, row, {"corpus": rows[row].corpus, "kind": rows[row].kind}) for row in new.tolist()
         ]
-        gone = [key for r in readings for key in r.removed_keys] if previous is not None else []
+        gone = [*(key for r in readings for key in r.removed_keys), *self._dropped()] if previous is not None else []
         done = 0
 
         def tick(count: int) -> None:
@@ -337,6 +352,15 @@ class _Build:
             nothing.set_result(None)
             return nothing
         return beside.begin("chroma", write_chroma, folder / "chroma", items, gone, previous, tick=tick)
+
+    def _dropped(self) -> list[str]:
+        """Return the keys of the passages that go with their corpus."""
+        if self.old is None or not self.manner.drop:
+            return []
+        shelf = Shelf(self.old / "passages.sqlite")
+        keys = [passage.key for name in self.manner.drop for passage in shelf.all_passages(name)]
+        shelf.close()
+        return keys
 
     @contextmanager
     def _old_file(self, name: str) -> Iterator[Path]:

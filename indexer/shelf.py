@@ -152,6 +152,11 @@ class ShelfWriter:
             ((f.corpus, f.path, f.first, f.last, f.newest, f.oldest, f.key) for f in places),
         )
 
+    def forget(self, corpus: str) -> None:
+        """Take a whole corpus away, with its commits and with what leads from them to today."""
+        for table in ("passages", "files", "commits", "former"):
+            self._database.execute(f"DELETE FROM {table} WHERE corpus=?", (corpus,))  # noqa: S608 - our own words
+
     def number_rows(self) -> list[int]:
         """Number the passages in the order of corpus, path and line; return their ids in that order."""
         self._database.executescript(_ROWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,13 +40,16 @@ def build(
     wait: Wait = 10.0,
     keep: Keep = 2,
     jobs: Jobs = "",
+    drop: Annotated[list[str] | None, typer.Option("--drop", metavar="NAME", help="knowledge.drop_help")] = None,
 ) -> int:
     """Index corpora; those already in the index stay."""
     from agent import knowledge  # noqa: PLC0415 - numpy and the grammars are not for --help
     from agent.sources import parse_spec  # noqa: PLC0415 - as above
+    from indexer.corpus import read_manifest  # noqa: PLC0415 - as above
 
-    specs = [parse_spec(text) for text in corpus or knowledge.DEFAULT_CORPORA]
-    manner = _manner(session.output, wait, keep, jobs, fresh=fresh)
+    dropped = tuple(dict.fromkeys(read_manifest(name).name for name in drop or ()))
+    specs = [parse_spec(text) for text in corpus or (() if dropped else knowledge.DEFAULT_CORPORA)]
+    manner = replace(_manner(session.output, wait, keep, jobs, fresh=fresh), drop=dropped)
     with knowledge.writable_store(session.settings.store, manner) as store, StageProgress(session.output) as progress:
         report = knowledge.build(store, specs, session.settings.embedder, progress, manner, session.output.progress)
     return _report(session, report)
@@ -124,13 +128,18 @@ def _standing(corpus: CorpusDoc) -> Message:
 def _report(session: Session, report: object) -> int:
     from agent.knowledge_documents import build_doc  # noqa: PLC0415
     from indexer.build import BuildReport  # noqa: PLC0415
+    from indexer.errors import StoreError  # noqa: PLC0415
+    from indexer.repair import store_option  # noqa: PLC0415
 
     assert isinstance(report, BuildReport)  # noqa: S101 - named here so that --help need not import it
     doc = build_doc(report)
     session.output.answer(
         doc.to_json(), lambda console: console.print("\n".join(_lines(session.output, doc)), soft_wrap=True)
     )
-    return 0
+    for kept in report.kept:
+        values = {"name": kept.name, "reason": kept.reason, "store": store_option(report.store)}
+        session.output.complain(message("knowledge.kept", **values))
+    return StoreError.exit_code if report.kept else 0
 
 
 def _lines(output: Output, doc: BuildDoc) -> list[str]:
