@@ -79,6 +79,7 @@ class BuildDoc(Doc):
     unchanged: bool
     total_seconds: float
     kept: list[str]
+    processor_seconds: float
 
 
 class CorpusDoc(Doc):
@@ -155,6 +156,7 @@ def build_doc(report: BuildReport) -> BuildDoc:
         store=str(report.store), corpora=corpora, seconds=report.seconds, peak_mib=report.peak_mib,
         embedded=report.embedded, resumed=report.resumed, unchanged=report.unchanged,
         total_seconds=report.total_seconds, kept=[kept.name for kept in report.kept],
+        processor_seconds=report.processor_seconds,
     )  # fmt: skip
 
 

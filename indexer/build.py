@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ from indexer.shelf import Shelf, Tally, begin_shelf, editing
 from indexer.store import (
     COLUMNS,
     CorpusMark,
+    Generation,
     Holder,
     StoreManifest,
     current_folder,
@@ -141,7 +142,10 @@ def build_index(
 
 
 def _if_unchanged(store: Path, jobs: Sequence[Job], embedder: Embedder) -> tuple[CorpusReport, ...] | None:
-    """Return the report of an index that already holds the jobs' trees, None where something is to be done."""
+    """Return the report of an index that already holds the jobs' trees, None where something is to be done.
+
+    Raises `StoreError` for one whose files are not whole.
+    """
     folder = current_folder(store)
     if folder is None:
         return None
@@ -151,11 +155,18 @@ def _if_unchanged(store: Path, jobs: Sequence[Job], embedder: Embedder) -> tuple
         return None
     if not all(_is_held(marks.get(job.tree.corpus.name), job) for job in jobs):
         return None
-    shelf = Shelf(folder / "passages.sqlite")
+    generation = Generation(folder)  # what cannot be read is not unchanged
     try:
-        return _reports(made.corpora, {}, shelf)
+        reports = _reports(made.corpora, {}, generation.shelf)
+        for name in ("body", "natural"):
+            read_counts(folder / name)
+    except (OSError, ValueError, EOFError) as error:
+        raise damaged(folder, error) from error
     finally:
-        shelf.close()
+        generation.shelf.close()
+    if (count := sum(t.passages for report in reports for t in report.tally)) != len(generation.columns):
+        raise damaged(folder, f"{count} != {len(generation.columns)}")
+    return reports
 
 
 def _is_held(mark: CorpusMark | None, job: Job) -> bool:
@@ -225,9 +236,10 @@ class _Build:
             marks = self._marks(readings, shelf)
             manifests = {r.job.tree.corpus.name: r.job.manifest for r in readings}
             kinds = _write_columns(folder, shelf, [manifests.get(m.name) or read_manifest(m.name) for m in marks])
-            rows = [row.passage for row in shelf.everything()]
+            asked = shelf.everything() if self._asks_all else shelf.rows(np.flatnonzero(source < 0).tolist())
+            rows = {row.row: row.passage for row in asked}
             shelf.close()
-        if len(rows) >= HELPED_PASSAGES:
+        if len(source) >= HELPED_PASSAGES:
             beside.hire()
         named = self.old if self._holds("symbols", SYMBOLS_VERSION) else None
         names = beside.begin("symbols", name_shelf, folder, named, source.tolist()) if beside.hired else None
@@ -282,7 +294,7 @@ class _Build:
             )
         return tuple(marks[name] for name in sorted(marks))
 
-    def _write_words(self, folder: Path, rows: Sequence[Passage], source: npt.NDArray[np.int64]) -> None:
+    def _write_words(self, folder: Path, rows: Mapping[int, Passage], source: npt.NDArray[np.int64]) -> None:
         kept = self._holds("words", WORDS_VERSION)
         source = source if kept else np.full(len(source), -1, np.int64)
         new = [rows[row] for row in np.flatnonzero(source < 0).tolist()]
@@ -305,9 +317,9 @@ class _Build:
                     counts = read_counts(path)
             write_lexical(folder / name, documents, tick, counts, source)
 
-    def _embed(self, folder: Path, rows: Sequence[Passage], source: npt.NDArray[np.int64], crew: Crew) -> None:
-        vectors = np.zeros((len(rows), self.embedder.dimension), np.float32)
-        missing = np.arange(len(rows))
+    def _embed(self, folder: Path, rows: Mapping[int, Passage], source: npt.NDArray[np.int64], crew: Crew) -> None:
+        vectors = np.zeros((len(source), self.embedder.dimension), np.float32)
+        missing = np.arange(len(source))
         if self.old is not None and self._same_model:
             kept = source >= 0
             with self._old_file("vectors.npy") as path:
@@ -328,14 +340,12 @@ class _Build:
         return made is not None and (made.model, made.versions) == (self.embedder.model, self.embedder.versions)
 
     def _begin_chroma(
-        self, beside: Beside, folder: Path, readings: Sequence[Reading], rows: Sequence[Passage],
+        self, beside: Beside, folder: Path, readings: Sequence[Reading], rows: Mapping[int, Passage],
         source: npt.NDArray[np.int64],
     ) -> Future[None]:  # fmt: skip
         """Begin to write Chroma's collection: a copy of the old one with what changed, where the model is the same."""
-        previous = self.old / "chroma" if self.old is not None and self._same_model else None
-        if previous is not None and not previous.exists():  # fetched from a server, which has its own
-            previous = None
-        new = np.arange(len(rows)) if previous is None else np.flatnonzero(source < 0)
+        previous = self._chroma_before
+        new = np.arange(len(source)) if previous is None else np.flatnonzero(source < 0)
         items = [
             ChromaItem(rows[row].key, row, {"corpus": rows[row].corpus, "kind": rows[row].kind}) for row in new.tolist()
         ]
@@ -361,6 +371,18 @@ class _Build:
         keys = [passage.key for name in self.manner.drop for passage in shelf.all_passages(name)]
         shelf.close()
         return keys
+
+    @property
+    def _chroma_before(self) -> Path | None:
+        """Return Chroma's files of the old generation, where they hold vectors of this model."""
+        folder = self.old / "chroma" if self.old is not None and self._same_model else None
+        return folder if folder is not None and folder.exists() else None  # a server's generation comes without
+
+    @property
+    def _asks_all(self) -> bool:
+        """Tell whether a stage needs the text of every passage, not of the new ones alone."""
+        vectors = self._chroma_before is None if self.embedder.dimension else not self._same_model
+        return vectors or not self._holds("words", WORDS_VERSION)
 
     @contextmanager
     def _old_file(self, name: str) -> Iterator[Path]:
@@ -389,15 +411,18 @@ def _write_columns(folder: Path, shelf: Shelf, manifests: Sequence[Manifest]) ->
     rows = shelf.columns()
     kinds = tuple(sorted({kind for _, _, kind in rows}))
     corpora = {manifest.name: number for number, manifest in enumerate(manifests)}
+    sorts = {kind: number for number, kind in enumerate(kinds)}
     files: dict[tuple[str, str], int] = {}
     damped: list[bool] = []
+    for corpus, path, _ in rows:
+        if (corpus, path) not in files:
+            files[corpus, path] = len(files)
+            damped.append(manifests[corpora[corpus]].is_damped(path))
     out = np.zeros(len(rows), COLUMNS)
-    for row, (corpus, path, kind) in enumerate(rows):
-        number = corpora[corpus]
-        file = files.setdefault((corpus, path), len(files))
-        if file == len(damped):
-            damped.append(manifests[number].is_damped(path))
-        out[row] = (file, number, kinds.index(kind), damped[file])
+    out["file"] = [files[corpus, path] for corpus, path, _ in rows]
+    out["corpus"] = [corpora[corpus] for corpus, _, _ in rows]
+    out["kind"] = [sorts[kind] for _, _, kind in rows]
+    out["damped"] = np.asarray(damped, np.bool_)[out["file"]]
     np.save(folder / "columns.npy", out)
     return kinds
 

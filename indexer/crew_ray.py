@@ -39,7 +39,7 @@ class RayCrew:
             else:
                 ray.init(address=jobs, log_to_driver=False, logging_level=logging.ERROR)
             self._most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        except (OSError, RuntimeError, ValueError) as error:
+        except Exception as error:  # Ray raises Exception itself
             raise StoreError("index.cluster_failed", address=jobs, reason=_first_line(error)) from error
 
     def map(self, work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:

@@ -87,9 +87,16 @@ def test_an_update_gives_the_names_of_a_build_from_nothing(tmp_path: Path) -> No
     assert holdings(tmp_path / "index") == holdings(tmp_path / "anew")
 
 
-@pytest.mark.slow
-def test_an_index_made_on_a_ray_cluster_is_the_one_made_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def ray_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip where ray is missing; it keeps a token of its clusters at home."""
     pytest.importorskip("ray", reason="ray is not installed: pip install 'tritonkb[ray]'")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("ray_home")
+def test_an_index_made_on_a_ray_cluster_is_the_one_made_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build(tmp_path / "alone", "1")
     divide(monkeypatch)
     build(tmp_path / "spread", "ray")
@@ -97,8 +104,8 @@ def test_an_index_made_on_a_ray_cluster_is_the_one_made_alone(tmp_path: Path, mo
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ray_home")
 def test_errors_of_work_on_a_ray_cluster_arrive() -> None:
-    pytest.importorskip("ray", reason="ray is not installed: pip install 'tritonkb[ray]'")
     crew = hire("ray")
     try:
         assert list(crew.map(twice, range(5))) == [0, 2, 4, 6, 8]
