@@ -11,6 +11,8 @@ from agent.records import Diagnostic
 _MEMORIES = {"UB": "ub_overflow", "L1": "l1_overflow", "L0C": "l0c_overflow"}
 # Our own sentences about a compiler that gave none.
 _OWN = {"compile.crashed": "compiler_crash", "compile.timed_out": "compiler_stall", "compile.silent": "compiler_silent"}
+# How Python prints an exception that another one carries.
+_WRAPPED = re.compile(r"\w+(?:Error|Exception)\((['\"])(.*)\1\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +72,5 @@ def cause_of(diagnostic: Diagnostic) -> Cause:
 def words_of(diagnostic: Diagnostic) -> str:
     """Return the compiler's own words, also where our sentence stands for them: the sources are searched by them."""
     said = diagnostic.note.values.get("said") if diagnostic.note is not None else None
-    return str(said) if said else diagnostic.message
+    wrapped = _WRAPPED.fullmatch(diagnostic.message)
+    return str(said) if said else wrapped[2] if wrapped else diagnostic.message

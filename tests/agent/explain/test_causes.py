@@ -57,3 +57,4 @@ def test_an_overflow_keeps_the_compilers_words_for_the_citation() -> None:
     assert cause_of(told).key == "l0c_overflow"
     assert words_of(told) == words
     assert words_of(said("plain")) == "plain"
+    assert words_of(said("AssertionError('two (2) types')")) == "two (2) types"
