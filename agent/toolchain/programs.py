@@ -15,8 +15,7 @@ from types import TracebackType
 
 from indexer.errors import ToolchainError
 
-
-# CPU seconds after which the system ends a compiler: seen endless in a loop of its own, it would outlive a tritonkb that was
+# CPU seconds after which the system ends a compiler: one in an endless loop, as was seen, outlives a tritonkb that was
 # killed and could not end it. Far beyond the wall-clock limits, which end it in all other cases.
 CPU_SECONDS = 1200
 
