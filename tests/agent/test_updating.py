@@ -84,3 +84,20 @@ def test_a_corpus_is_dropped_with_all_that_was_made_of_it(store: Path, capsys: p
 def test_what_cannot_be_dropped_is_told(store: Path, corpora: list[str], drop: list[str], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         build(store, [parse_spec(name) for name in corpora], None, quiet, Manner(drop=tuple(drop)))
+
+
+@pytest.mark.parametrize(
+    "name", ["vectors.npy", "columns.npy", "body/words.json", "natural/scores.npy", "body/counts.npy"]
+)
+def test_an_unchanged_index_with_a_file_cut_short_is_damaged(
+    store: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = current_folder(store)
+    assert folder is not None
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) - 1])
+    assert run(["index", "update", "--store", str(store)]) == 3
+    out, err = capsys.readouterr()
+    assert "nothing has changed" not in out
+    assert "is damaged" in err
+    assert f"index build --fresh --store {store} --corpus notes={store.parent}/cards --corpus triton-ascend=" in err
