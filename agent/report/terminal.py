@@ -73,7 +73,7 @@ class Terminal:
             )  # fmt: skip
             self.show_launch(launch.launch)
             self._resources(launch.resources)
-            if launch.retried_without:
+            if launch.retried_without and launch.status == "ok":
                 self.say("retried", style="yellow", indent=2, what=", ".join(launch.retried_without))
             if launch.resolved_share is not None:
                 self.say("resolved", indent=2, share=percent(launch.resolved_share))
