@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Literal
 
+from indexer.difference_parts import Part, part_of
 from indexer.reading import Cutter, Job, read_bases, taken_entries
 from indexer.records import Passage, Relation, Sort
 from indexer.shelf import Shelf
@@ -135,7 +136,11 @@ def version_of_tree(job: Job, shelf: Shelf | None) -> Version:
 def compare(old: Version, new: Version, sort: Sort, name: str | None = None) -> Changes:
     """Compare the things of one sort; only those that have to do with pass `name` where it is given."""
     olds, news = (
-        {n: found for (s, n), found in version.things.items() if s == sort and _about(version, n, sort, name)}
+        {
+            n: [part_of(sort, n, relation, p) for relation, p in found]
+            for (s, n), found in version.things.items()
+            if s == sort and _about(version, n, sort, name)
+        }
         for version in (old, new)
     )
     changed = ((n, tuple(_changes(olds[n], news[n]))) for n in sorted(olds.keys() & news.keys()))
@@ -156,28 +161,29 @@ def _about(version: Version, thing: str, sort: Sort, name: str | None) -> bool:
     return any(id(p) in own for _, p in version.things[sort, thing])
 
 
-def _changes(
-    olds: Sequence[tuple[Relation, Passage]], news: Sequence[tuple[Relation, Passage]]
-) -> Iterator[PassageChange]:
-    """Pair the passages of a thing by text, then by place and symbol; yield what has no equal."""
-    texts = {p.text for _, p in news}
-    gone = {(p.path, p.symbol, p.ordinal, relation): p for relation, p in olds if p.text not in texts}
-    old_texts = {p.text for _, p in olds}
-    for relation, new in news:
+def _changes(olds: Sequence[Part], news: Sequence[Part]) -> Iterator[PassageChange]:
+    """Pair the parts of a thing by text, then by place and symbol; yield what has no equal."""
+    texts, old_texts = {part.text for part in news}, {part.text for part in olds}
+    gone = {_place(part): part for part in olds if part.text not in texts}
+    for new in news:
         if new.text not in old_texts:
-            old = gone.pop((new.path, new.symbol, new.ordinal, relation), None)
-            yield _changed(relation, old, new) if old is not None else PassageChange(relation, None, new)
-    yield from (PassageChange(relation, old, None) for (_, _, _, relation), old in gone.items())
+            old = gone.pop(_place(new), None)
+            yield _changed(old, new) if old is not None else PassageChange(new.relation, None, new.passage)
+    yield from (PassageChange(old.relation, old.passage, None) for old in gone.values())
 
 
-def _changed(relation: Relation, old: Passage, new: Passage) -> PassageChange:
+def _place(part: Part) -> tuple[str, str, int, Relation]:
+    return part.passage.path, part.passage.symbol, part.passage.ordinal, part.relation
+
+
+def _changed(old: Part, new: Part) -> PassageChange:
     old_lines, new_lines = [], []
     for a, b in _differing(old.text.split("\n"), new.text.split("\n")):
         if a[1] > a[0]:
-            old_lines.append((old.start_line + a[0], old.start_line + a[1] - 1))
+            old_lines.append((old.first + a[0], old.first + a[1] - 1))
         if b[1] > b[0]:
-            new_lines.append((new.start_line + b[0], new.start_line + b[1] - 1))
-    return PassageChange(relation, old, new, tuple(old_lines), tuple(new_lines))
+            new_lines.append((new.first + b[0], new.first + b[1] - 1))
+    return PassageChange(new.relation, old.passage, new.passage, tuple(old_lines), tuple(new_lines))
 
 
 def _differing(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Lines, Lines]]:

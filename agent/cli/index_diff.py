@@ -15,6 +15,8 @@ from agent.cli.output import Output
 from indexer.messages import Message, message
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.difference_documents import ChangesDoc, DifferenceDoc, ExpiredDoc, ThingDoc
 
 SHOWN = 12  # of each list; all with --json
@@ -80,10 +82,17 @@ def _changes(output: Output, sort: str, changes: ChangesDoc) -> Iterator[str]:
 
 def _passages(output: Output, thing: ThingDoc) -> Iterator[str]:
     for change in thing.passages[:SHOWN_PASSAGES]:
-        ranges = ", ".join(f"L{first}-L{last}" for first, last in change.new_lines or change.old_lines)
-        yield f"      {change.relation}: {change.new or change.old}{f' ({ranges})' if ranges else ''}"
+        lines = f" ({_ranges(change.new_lines)})" if change.new_lines else ""
+        yield f"      {change.relation}: {change.new or change.old}{lines}"
+        if change.old_lines and not change.new_lines:
+            note = message("difference.without", old=change.old, lines=_ranges(change.old_lines))
+            yield f"        {output.text(note)}"
     if len(thing.passages) > SHOWN_PASSAGES:
         yield f"      {output.text(message('difference.more', count=len(thing.passages) - SHOWN_PASSAGES))}"
+
+
+def _ranges(lines: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"L{first}-L{last}" for first, last in lines)
 
 
 def _expired(found: ExpiredDoc) -> Message:
