@@ -25,7 +25,7 @@ from indexer.difference import (
     version_of_tree,
 )
 from indexer.errors import BadInput
-from indexer.git import GitTree, is_repository
+from indexer.git import GitTree, is_repository, is_url
 from indexer.grammar.base import split_lines
 from indexer.home import data_home
 from indexer.reading import Job
@@ -36,7 +36,7 @@ from indexer.store import CorpusMark, current_folder, generations, read_store_ma
 
 # Where `tritonkb optimize` puts its runs.
 DEFAULT_RUNS = Path("tritonkb-runs")
-_ID = re.compile(r"(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>[^\s#]+)#L(?P<first>\d+)-L?(?P<last>\d+)")
+_ID = re.compile(r"(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>[^\n]+)#L(?P<first>\d+)-L?(?P<last>\d+)")
 _SORTS: tuple[Sort, ...] = ("pass", "op", "option")
 _HEX = re.compile(r"[0-9a-f]{7,64}")
 
@@ -138,7 +138,8 @@ class _Library:
         if not revision:
             return None  # git would take HEAD for it
         spec = parse_spec(self.marks[self.current].source)
-        folder = Path(spec.place) if spec.place else data_home() / "sources" / f"{self.corpus}.git"
+        fetched = not spec.place or is_url(spec.place)
+        folder = data_home() / "sources" / f"{self.corpus}.git" if fetched else Path(spec.place)
         if not folder.is_dir() or not is_repository(folder):
             return None
         try:

@@ -11,6 +11,8 @@ from indexer.errors import BadInput
 from indexer.messages import message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
     from agent.knowledge import Answer
@@ -41,8 +43,8 @@ def search(
     from agent.knowledge_documents import search_doc  # noqa: PLC0415
     from retriever.records import Query  # noqa: PLC0415
 
-    passes, options = [_bare(p) for p in pass_ or []], [_bare(o) for o in option or []]
-    ops, diagnostics = op or [], [d for d in diagnostic or [] if d.strip()]
+    passes, options = _given(_bare(p) for p in pass_ or []), _given(_bare(o) for o in option or [])
+    ops, diagnostics = _given(op or []), _given(diagnostic or [])
     names = [*passes, *ops, *options, *diagnostics]
     if not (text.strip() or id_ or names):
         raise BadInput("search.nothing_asked")
@@ -88,6 +90,11 @@ def _compiler(target: str) -> str:
     from agent.toolchain.targets import find_target  # noqa: PLC0415 - as above
 
     return find_target(target).arch if target else ""
+
+
+def _given(names: Iterable[str]) -> list[str]:
+    """Leave out what a shell's empty variable gives: it asks for nothing."""
+    return [name for name in names if name.strip()]
 
 
 def _bare(option: str) -> str:

@@ -12,6 +12,7 @@ from agent.difference import Asked, Difference, diff
 from agent.knowledge import build
 from agent.sources import parse_spec
 from indexer.errors import BadInput, StoreError
+from indexer.store import generations
 
 TD = "bishengir/include/Toy/Passes.td"
 CPP = "bishengir/lib/Toy/Pad.cpp"
@@ -221,3 +222,30 @@ def test_what_cannot_be_compared_is_not_counted_as_expired(
     assert "1 cited passages expired, 1 only moved" in out
     assert "cannot be compared" in out
     assert f"  {runs / 'one'}: 1\n" in out
+
+
+def test_evidence_in_a_file_with_a_space_or_a_hash_in_its_name_expires_too(tmp_path: Path, repository: Path) -> None:
+    path = "bishengir/include/Toy/My #1 Passes.td"
+    old = commit(repository, {path: JOIN})
+    index(tmp_path / "store", repository)
+    cite(tmp_path / "runs", f"ascendnpu-ir@{old[:12]}:{path}#L1-L3")
+    commit(repository, {path: JOIN.replace("rows", "columns")})
+    index(tmp_path / "store", repository)
+    found = diff(tmp_path / "store", Asked("ascendnpu-ir", runs=(tmp_path / "runs",)))
+    assert [e.change for e in found.expired if e.run == str(tmp_path / "runs")] == ["changed"]
+
+
+def test_a_corpus_of_an_address_is_compared_by_the_revisions_that_were_fetched(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITONKB_HOME", str(tmp_path / "home"))
+    spec = f"ascendnpu-ir=file://{repository}"
+    old = git(repository, "rev-parse", "HEAD")
+    build(tmp_path / "store", [parse_spec(spec)], "hash", lambda *_: None)
+    new = commit(repository, {TD: PASSES + JOIN})
+    build(tmp_path / "store", [parse_spec(spec)], "hash", lambda *_: None)
+    shutil.rmtree(repository)
+    for folder in generations(tmp_path / "store").finished[:-1]:
+        shutil.rmtree(folder)
+    found = diff(tmp_path / "store", Asked("ascendnpu-ir", old, new))
+    assert [t.name for t in found.passes.added] == ["toy-join"]
