@@ -142,10 +142,11 @@ def read_signs(index: Index, question: str, hits: Sequence[Hit]) -> Signs:
 def weigh(signs: Signs, doubts: Doubts | None = None) -> Confidence:
     """Weigh the signs to a confidence, with the doubts of the question's language unless others are given."""
     doubts = doubts or (CHINESE if signs.chinese else ENGLISH)
+    unknown = tuple(dict.fromkeys([*signs.names, *signs.products]))  # a name may be a product too
     if signs.emitted:
-        return Confidence(1.0, (*signs.names, *signs.products))
+        return Confidence(1.0, unknown)
     total = doubts.start - sum(value * getattr(doubts, name) for name, value in features(signs).items())
-    return Confidence(1 / (1 + math.exp(-total)), (*signs.names, *signs.products))
+    return Confidence(1 / (1 + math.exp(-total)), unknown)
 
 
 def features(signs: Signs) -> dict[str, float]:

@@ -21,7 +21,9 @@ from retriever.query import PASTED, Named, understand
 from retriever.rank import DEFAULT_WEIGHTS, Asked, Ranked, Scores, Weights, rank
 from retriever.records import Hit, Query
 
-_ID = re.compile(r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?$")
+_ID = re.compile(
+    r"^(?P<corpus>[\w.-]+)@(?P<commit>[0-9a-f]{7,40}):(?P<path>.+)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?$"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +54,8 @@ def mcp(
     except StoreError as error:  # told now and with each call; the index may be built while the server runs
         session.output.progress(error.note)
     if door is None:
+        # The SDK's thread that waits for a line of stdin would keep Ctrl-C from ending us; calls end with their parent.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         server.run("stdio")
     else:
         from agent.mcp.http import serve_http  # noqa: PLC0415 - not for stdio

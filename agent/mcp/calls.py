@@ -40,7 +40,7 @@ async def call(arguments: Sequence[str], folder: Path, seconds: float, tick: Tic
     Cancelling, and running longer than `seconds`, end the command and everything it started. Raises `SandboxError` when
     the time is up, `BadInput` when the command gives no document.
     """
-    command = [sys.executable, "-P", "-c", "from agent.cli.main import main; main()", *arguments, "--json"]
+    command = [sys.executable, "-P", "-m", "agent.mcp.child", *arguments, "--json"]
     process = await anyio.open_process(
         command, cwd=folder, stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "NO_COLOR": "1"}
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from agent.asking import ask
 from agent.knowledge import Answer, find_passage, search
 from agent.knowledge_documents import HitDoc, search_doc
 from indexer.errors import BadInput
@@ -51,6 +52,11 @@ class Reader:
         answer = search(self.index, query, max(1, min(limit, MAX_HITS)))
         asked = " ".join([query.text, *query.passes, *query.ops, *query.options]).strip()
         return _document(asked, answer, MAX_LISTED)
+
+    def ask(self, question: str) -> dict[str, Any]:
+        """Answer as `tritonkb ask --json` does without a model, each hit's text cut to `MAX_LISTED` characters."""
+        doc = ask(self.index, question)
+        return {**doc.to_json(), "hits": _listed(doc.hits, MAX_LISTED)}
 
     def passage(self, id_: str) -> dict[str, Any]:
         """Answer with the whole passage of an id; raises `BadInput` for what is no id, or opens nothing."""

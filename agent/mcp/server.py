@@ -16,7 +16,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from agent.asking import ask as answer_question
 from agent.mcp.calls import call, inside
 from agent.mcp.reading import MAX_HITS, Reader
 from indexer.corpus import read_manifest
@@ -34,9 +33,22 @@ our notes; `passage` opens a citation; `explain_pass` collects what there is on 
 # Each name is looked up, and likened to all that are known: some milliseconds in which nobody else is answered.
 MAX_NAMES = 32
 
-Target = Annotated[str, Field(description="ascend910b1 to ascend910b4, ascend910_93xx, ascend950, ...")]
-Names = Annotated[list[str], Field(max_length=MAX_NAMES)]
-File = Annotated[str, Field(description="kernel file, relative to the server's root folder")]
+# Longer than any name or id, shorter than what a program can be given as an argument.
+MAX_NAME = 4_096
+NO_NUL = r"^[^\x00]*$"
+
+Name = Annotated[str, Field(max_length=MAX_NAME)]
+Target = Annotated[
+    str,
+    Field(
+        max_length=MAX_NAME, pattern=NO_NUL, description="ascend910b1 to ascend910b4, ascend910_93xx, ascend950, ..."
+    ),
+]
+Names = Annotated[list[Name], Field(max_length=MAX_NAMES)]
+File = Annotated[
+    str,
+    Field(max_length=MAX_NAME, pattern=NO_NUL, description="kernel file, relative to the server's root folder"),
+]
 
 P = ParamSpec("P")
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -92,14 +104,14 @@ def _add_reading(server: MCPServer, serving: Serving, reader: Reader) -> None:
 
     @server.tool(annotations=READS)
     @told
-    async def passage(id: Annotated[str, Field(description="corpus@commit:path#Lstart-Lend")]) -> dict[str, Any]:  # noqa: A002
+    async def passage(id: Annotated[Name, Field(description="corpus@commit:path#Lstart-Lend")]) -> dict[str, Any]:  # noqa: A002
         """Open a citation: the whole text that an id stands for."""
         return reader.passage(id)
 
     @server.tool(annotations=READS)
     @told
     async def explain_pass(
-        name: Annotated[str, Field(description="argument, such as hivm-plan-memory")],
+        name: Annotated[Name, Field(description="argument, such as hivm-plan-memory")],
     ) -> dict[str, Any]:
         """Collect what there is on one pass: definition, options, implementation, patterns, documents, tests."""
         return reader.explain_pass("".join(_bare([name])))
@@ -108,7 +120,7 @@ def _add_reading(server: MCPServer, serving: Serving, reader: Reader) -> None:
     @told
     async def ask(question: Annotated[str, Field(description="in English or Chinese")]) -> dict[str, Any]:
         """Answer a question with the lines that answer it, each with its citation; says so when nothing does."""
-        return answer_question(reader.index, question).to_json()
+        return reader.ask(question)
 
 
 def _bare(names: list[str] | None) -> tuple[str, ...]:

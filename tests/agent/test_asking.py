@@ -63,6 +63,12 @@ def test_a_pass_is_told_with_its_first_sentence_and_the_condition_of_the_pipelin
     )
 
 
+def test_an_unknown_name_is_told_once(index: Index) -> None:
+    doc = ask(index, "What is the bandwidth of the MI300X?")
+    assert not doc.answered
+    assert sum(text.count("MI300X") for text in doc.suggestions) == 1
+
+
 def test_two_passes_of_one_pipeline_are_each_told_where_they_are_added(tmp_path: Path) -> None:
     split = 'def Split : Pass<"toy-split-rows"> {\n  let summary = "Split the rows of a tile";\n}\n'
     index = open_knowledge_base(build_asked(tmp_path / "index", {**TEXTS, "include/Toy/Split.td": split}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -11,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,7 @@ def test_an_agent_searches_opens_a_citation_and_asks_about_a_pass(sample_store: 
             asked = (await client.call_tool("ask", {"question": "what does toy-split-columns do?"})).structured_content
             assert asked["answered"]
             assert all(claim["citations"] for claim in asked["claims"])
+            assert all(hit["passage"]["characters"] >= len(hit["passage"]["text"]) for hit in asked["hits"])
 
     anyio.run(talk)
 
@@ -108,9 +110,15 @@ def test_names_are_taken_as_they_are_written_on_a_command_line(sample_store: Pat
             ("explain_pass", {"name": "-toy-split-columns"}),
             ("search", {"passes": ["", "--"]}),
             ("search", {"passes": [f"toy-{number}" for number in range(20_000)]}),
+            ("passage", {"id": f"toy@{'0' * 12}:a.md#L{'9' * 5000}"}),
+            ("passage", {"id": f"toy@{'0' * 12}:a.md#L{'9' * 4030}"}),
+            ("passage", {"id": "x" * 1_000_000}),
+            ("compile", {"file": "a\0b.py"}),
+            ("compile", {"file": "script.py", "target": "t" * 200_000}),
         ],
     )
-    assert [result.is_error for result in results] == [False, False, False, True, True]
+    assert [result.is_error for result in results] == [False, False, False, *[True] * 7]
+    assert all(40 < len(result.content[0].text) < 10_000 for result in results[3:])  # tells why, and does not echo
     assert all(result.structured_content["hits"] for result in results[:2])
 
 
@@ -173,6 +181,36 @@ def test_a_call_that_takes_too_long_is_ended(sample_store: Path, root: Path) -> 
     assert result.is_error
     assert "--call-seconds" in result.content[0].text
     assert not _running("endless.py")
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_server_ended_by_a_signal_leaves_no_call_behind(
+    sample_store: Path, root: Path, number: signal.Signals
+) -> None:  # fmt: skip
+    (root / "endless.py").rename(root / f"ended_{number.name}.py")
+    call = {"name": "diagnose", "arguments": {"file": f"ended_{number.name}.py"}}
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    lines = [
+        {"id": 1, "method": "initialize", "params": client}, {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ]  # fmt: skip
+    command = [*COMMAND, "--store", str(sample_store), "--root", str(root), "--host-seconds", "200"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines).encode())
+        server.stdin.flush()
+        _until(lambda: bool(_running(f"ended_{number.name}.py")))
+        server.send_signal(number)
+        assert server.wait(10) == -number
+        _until(lambda: not _running(f"ended_{number.name}.py"))
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.2)
 
 
 def _running(name: str) -> list[str]:
