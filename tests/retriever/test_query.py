@@ -9,7 +9,7 @@ from retriever.records import Query
 from retriever.search import Index, open_knowledge_base
 
 STACK = """Why does it stop here?
- #4 0x00007f toy::SplitColumnsPass::runOnOperation() /home/u/toy/lib/Toy/Transforms/FoldWidePad.cpp:14:3
+ #4 0x00007f toy::SplitColumnsPass::runOnOperation() /src/toy/lib/Toy/Transforms/FoldWidePad.cpp:14:3
 """
 
 
