@@ -138,16 +138,23 @@ def cores() -> int:
 
 def get_ready() -> None:
     """Begin to load what helpers need, beside what this process does meanwhile."""
-    from multiprocessing.forkserver import ensure_running  # noqa: PLC0415 - only a large build needs it
+    from multiprocessing import forkserver, resource_tracker  # noqa: PLC0415 - only a large build needs it
 
     _context()
-    ensure_running()
+    resource_tracker.ensure_running()  # it unblocks signals where it has to start
+    # The server and all that it forks inherit this, so that Ctrl-C finds none of them before it can leave it to us.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Helper:
     """A process of its own, which loads `modules` while it waits for work; it does one thing at a time."""
 
     def __init__(self, *modules: str) -> None:
+        get_ready()
         context = _context()
         self._ours, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, modules), daemon=True)

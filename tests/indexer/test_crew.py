@@ -158,3 +158,25 @@ def test_another_way_to_work_is_refused(jobs: str) -> None:
 def test_one_job_is_this_process() -> None:
     assert isinstance(hire("1"), Alone)
     assert check_jobs("ray://head:10001") == "ray://head:10001"
+
+
+INTERRUPTED = """
+import os, signal, time
+from indexer.crew import Helper
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, lambda *_: None)
+    helper = Helper()
+    for _ in range(100):
+        os.killpg(0, signal.SIGINT)
+        time.sleep(0.01)
+    print(helper.do(len, "abc"))
+    helper.close()
+"""
+
+
+def test_ctrl_c_while_a_helper_starts_is_left_to_who_hired_it(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=False, start_new_session=True
+    )
+    assert (done.stdout, done.stderr) == ("3\n", "")
