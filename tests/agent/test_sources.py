@@ -221,5 +221,5 @@ def test_an_update_of_the_compiler_is_told_and_mended(
     corpus, check = seen()
     assert (corpus["matches_toolchain"], check["ok"]) == (True, True)
     shutil.rmtree(repository)
-    assert run(["index", "update"]) == BadInput.exit_code
+    assert run(["index", "update"]) == StoreError.exit_code
     assert f"no folder {repository}" in capsys.readouterr().err
