@@ -8,13 +8,13 @@ reader serves all dialects of all compilers, and knows nothing about any of them
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from indexer.ir.brackets import closing, split_commas, split_pairs
 from indexer.ir.places import Places
-from indexer.ir.records import IrBlock, IrModule, IrOp, IrValue
+from indexer.ir.records import IrBlock, IrModule, IrOp, IrValue, Place
 
 _HEAD = re.compile(r'^(?:(?P<results>%[^=]*?) = )?"(?P<name>[\w.$-]+)"\((?P<operands>[%\w$.#, -]*)\) ?')
 # Successive dumps repeat most of their lines, and the operations of one dump their types and properties.
@@ -42,6 +42,18 @@ class _Head:
     operands: tuple[str, ...]
     successors: tuple[str, ...]
     properties: dict[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """All of an operation but its regions and its place; lines that are the same share one."""
+
+    name: str
+    operands: tuple[IrValue, ...]
+    results: tuple[IrValue, ...]
+    attributes: Mapping[str, str]
+    successors: tuple[str, ...]
     text: str
 
 
@@ -120,16 +132,19 @@ class _Reader:
             current.label, current.arguments = found[1], arguments
 
     def _open_op(self, line: str) -> None:
+        body, location = (line, None) if line.endswith("({") else _split_location(line)
+        whole = _parse_line(body)
+        if whole is not None:
+            place = self._places.resolve(location) if location is not None else None
+            self._blocks[-1].ops.append(_make_op(whole, (), place))
+            return
         head, rest = _parse_head(line)
-        if rest.startswith("({"):
-            if len(self._stack) >= MAX_DEPTH:
-                raise ValueError("nested too deeply")
-            self._stack.append(_Open(head))
-            self._open_region()
-            if rest[2:].startswith("})"):  # an empty region on one line
-                self._close_op(rest[4:])
-        else:
-            self._blocks[-1].ops.append(self._finish(head, (), rest))
+        if len(self._stack) >= MAX_DEPTH:
+            raise ValueError("nested too deeply")
+        self._stack.append(_Open(head))
+        self._open_region()
+        if rest[2:].startswith("})"):  # an empty region on one line
+            self._close_op(rest[4:])
 
     def _close_op(self, rest: str) -> None:
         block = self._blocks.pop()
@@ -137,20 +152,35 @@ class _Reader:
         if block.ops or block.label:
             opened.regions[-1].append(block.freeze())
         regions = tuple(tuple(r) for r in opened.regions)
-        self._blocks[-1].ops.append(self._finish(opened.head, regions, rest))
-
-    def _finish(self, head: _Head, regions: tuple[tuple[IrBlock, ...], ...], rest: str) -> IrOp:
-        discardable, types, location = _parse_tail(rest.strip())
-        operand_types, result_types = _function_type(types)
-        names = _result_names(head.results, len(result_types))
-        results = tuple(map(IrValue, names, result_types))
-        operands = tuple(map(IrValue, head.operands, operand_types))
-        if len(operands) != len(head.operands):
-            raise ValueError("more values than types")
-        attributes = {**head.properties, **discardable}
+        body, location = _split_location(rest.strip())
         place = self._places.resolve(location) if location is not None else None
-        shown = head.text if regions else f"{head.text} : {types}"
-        return IrOp(head.name, operands, results, attributes, regions, head.successors, place, shown)
+        closed = _read_line(opened.head, body, opened.head.text)
+        self._blocks[-1].ops.append(_make_op(closed, regions, place))
+
+
+def _make_op(line: _Line, regions: tuple[tuple[IrBlock, ...], ...], place: Place | None) -> IrOp:
+    return IrOp(line.name, line.operands, line.results, line.attributes, regions, line.successors, place, line.text)
+
+
+@lru_cache(_REMEMBERED)
+def _parse_line(line: str) -> _Line | None:
+    """Read a line without its location once, whatever dumps it stands in; None for one that opens a region."""
+    head, rest = _parse_head(line)
+    if rest.startswith("({"):
+        return None
+    _, types = _parse_tail(rest)
+    return _read_line(head, rest, f"{head.text} : {types}")
+
+
+def _read_line(head: _Head, rest: str, text: str) -> _Line:
+    """Put the head of an operation together with what follows its regions, the location left out."""
+    discardable, types = _parse_tail(rest)
+    operand_types, result_types = _function_type(types)
+    names = _result_names(head.results, len(result_types))
+    if len(operand_types) < len(head.operands):
+        raise ValueError("more values than types")
+    operands, results = tuple(map(IrValue, head.operands, operand_types)), tuple(map(IrValue, names, result_types))
+    return _Line(head.name, operands, results, {**head.properties, **discardable}, head.successors, text)
 
 
 @lru_cache(_REMEMBERED)
@@ -176,15 +206,14 @@ def _parse_head(line: str) -> tuple[_Head, str]:
 
 
 @lru_cache(_REMEMBERED)
-def _parse_tail(rest: str) -> tuple[dict[str, str], str, str | None]:
-    """Read what follows the regions: discardable attributes, the type without its colon, the location's inside."""
+def _parse_tail(rest: str) -> tuple[dict[str, str], str]:
+    """Read what follows the regions, the location left out: discardable attributes, the type without its colon."""
     discardable: dict[str, str] = {}
     if rest.startswith("{"):
         end = closing(rest, 0)
         discardable = _parse_pairs(rest[1 : end - 1])
         rest = rest[end:].strip()
-    types, location = _split_location(rest)
-    return discardable, types.removeprefix(":").strip(), location
+    return discardable, rest.removeprefix(":").strip()
 
 
 @lru_cache(_REMEMBERED)
@@ -222,6 +251,8 @@ def _split_location(text: str) -> tuple[str, str | None]:
 
 
 def _loc_inside(text: str) -> str:
+    if text.find(")") == len(text) - 1 and "(" not in text[len("loc(") :]:  # an alias, or a plain place: most are
+        return text[len("loc(") : -1]
     return text[len("loc(") : closing(text, len("loc")) - 1]
 
 
