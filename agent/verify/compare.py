@@ -100,6 +100,8 @@ def compare(
 def _compare_floats(
     actual: npt.NDArray[np.float64], expected: npt.NDArray[np.float64], tolerance: float, *, spread_allowed: bool
 ) -> Comparison:
+    if np.isfinite(actual).all() and np.isfinite(expected).all():
+        return _compare_finite(actual, expected, tolerance)
     nan_wrong = np.isnan(actual) != np.isnan(expected)
     spread = nan_wrong & np.isnan(actual)
     if spread_allowed:
@@ -122,6 +124,17 @@ def _compare_floats(
         if found is None and wrong.any():
             found = _mismatch(fault, actual, expected, weight, share)
     return Comparison(float(errors.max()), tolerance, found, int(spread.sum()) if spread_allowed else 0)
+
+
+def _compare_finite(actual: npt.NDArray[np.float64], expected: npt.NDArray[np.float64], tolerance: float) -> Comparison:
+    """Compare where there is neither NaN nor infinity, as in most arrays: a third of the time, the same result."""
+    sizes = np.abs(expected)
+    errors = np.abs(actual - expected) / np.maximum(sizes, _scale(sizes))
+    worst = float(errors.max())
+    if worst <= tolerance:
+        return Comparison(worst, tolerance, None)
+    share = float(np.mean(errors > tolerance))
+    return Comparison(worst, tolerance, _mismatch("value", actual, expected, errors, share))
 
 
 def _compare_exact(actual: npt.NDArray[Any], expected: npt.NDArray[Any]) -> Comparison:
@@ -154,6 +167,8 @@ def _saturate(
     if largest is None:
         return expected
     size = np.where(np.isfinite(expected), np.abs(expected), 0)
+    if size.max() <= largest * (1 - tolerance):
+        return expected
     edge = (size > largest * (1 - tolerance)) & (actual == np.copysign(np.inf, expected))
     return np.where((size > largest * (1 + tolerance)) | edge, np.copysign(np.inf, expected), expected)
 

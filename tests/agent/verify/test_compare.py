@@ -102,3 +102,17 @@ def test_complex_numbers_are_compared_by_parts_and_empty_tensors_are_equal():
     assert compare(expected.copy(), expected, "complex64").mismatch is None
     assert compare(expected.conj(), expected, "complex64").mismatch is not None
     assert compare(np.empty((0, 3)), np.empty((0, 3)), "float32").mismatch is None
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-6, 1e-3])
+def test_a_nan_beside_finite_elements_changes_nothing_about_them(off):
+    expected = floats(64)
+    actual = expected.copy()
+    actual[17] += off
+    alone = compare(actual, expected, "float32")
+    beside = compare(np.append(actual, np.nan), np.append(expected, np.nan), "float32")
+    assert alone.max_error == beside.max_error
+    assert (alone.mismatch is None) == (beside.mismatch is None) == (off < 1e-4)
+    if alone.mismatch is not None:
+        assert alone.mismatch.index == beside.mismatch.index == (17,)
+        assert alone.mismatch.share == pytest.approx(beside.mismatch.share * 65 / 64)
