@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 
 from indexer.toml import parse_toml
@@ -33,6 +33,11 @@ class Glossary:
         self._longest = max(map(len, self._english), default=0)
         self._chinese = [(_packed(phrase), meant) for phrase, meant in said if has_chinese(phrase)]
         self._words = sorted(words.items(), key=lambda item: -len(item[0]))
+
+    @cached_property
+    def chinese(self) -> frozenset[str]:
+        """Return the Chinese phrases of more than one character: those are part of other words too."""
+        return frozenset(phrase for phrase, _ in [*self._chinese, *self._words] if len(phrase) > 1)
 
     def expand(self, text: str) -> Expansion:
         """Return what the phrases of `text` mean, without the words that it has itself."""
