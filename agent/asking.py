@@ -20,6 +20,8 @@ from retriever.records import Query
 from retriever.search import Index, Refused
 
 MAX_FACTS = 3
+# A name is likened to all that are known, which takes some milliseconds.
+MAX_SLIPS = 4
 # A quote of which at most this share of words is new says what was said.
 SAID_AGAIN = 0.3
 
@@ -172,10 +174,12 @@ def _conflict_doc(conflict: Conflict, lang: Lang) -> ConflictDoc:
 
 
 def _suggestions(index: Index, found: Extract, lang: Lang) -> list[str]:
-    """Say which names nothing here knows, and which corpora are not indexed."""
+    """Say which names nothing here knows, what they may be misspelt for, and which corpora are not indexed."""
     told = []
     if found.confidence.unknown:
         told.append(message("ask.unknown_names", names=", ".join(found.confidence.unknown)))
+    slips = {name: index.names.slips(name) for name in found.confidence.unknown[:MAX_SLIPS]}
+    told += [message("ask.misspelt", name=name, near=", ".join(near)) for name, near in slips.items() if near]
     missing = [name for name in known_corpora() if name not in {mark.name for mark in index.manifest.corpora}]
     if missing:
         told.append(message("ask.index_more", names=", ".join(missing), name=missing[0]))

@@ -24,6 +24,8 @@ from retriever.query import Named, Vocabulary
 # Row: its value, and why it is there.
 Exact = dict[int, tuple[float, tuple[str, ...]]]
 NEAR_NAMES = 5
+# So like must two names be for one to be misspelt for the other: two letters swapped, or one more, in a name of ten.
+SLIP = 0.88
 MAX_SHOWN_NAME = 80  # characters: a pasted diagnostic has no end
 
 # What counts most in a ranking.
@@ -85,6 +87,12 @@ class Lookup:
         inside = sorted((n for n in known if name in n or flag in n), key=len)
         return list(dict.fromkeys([*inside, *difflib.get_close_matches(flag, known, NEAR_NAMES, 0.5)]))[:NEAR_NAMES]
 
+    def slips(self, name: str) -> list[str]:
+        """Return the passes, options and operations that `name` may be misspelt for; none where all are unlike it."""
+        sorts: tuple[Sort, ...] = ("pass", "option", "op")
+        near = dict.fromkeys(known for sort in sorts for known in self.near(name, sort))
+        return [known for known in near if difflib.SequenceMatcher(None, _flat(name), _flat(known)).ratio() >= SLIP]
+
     def _known(self, thing: Named) -> list[Named]:
         """Return what a pasted diagnostic is an instance of; without that, the operation whose verifier says it."""
         if thing.sort != "diagnostic":
@@ -123,6 +131,10 @@ def in_turn(found: Sequence[Found]) -> list[Found]:
 
 def _kind(kind: Kind) -> int:
     return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+
+
+def _flat(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def _short(name: str) -> str:

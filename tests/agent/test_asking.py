@@ -152,3 +152,23 @@ def test_an_unknown_name_is_said_to_be_unknown(index: Index) -> None:
 def test_no_question_is_the_users_to_correct(index: Index) -> None:
     with pytest.raises(BadInput, match="no question"):
         ask(index, " \n")
+
+
+@pytest.mark.parametrize(
+    ("question", "near"),
+    [
+        ("--toy-plan-rwos wat does it do", "toy-plan-rows"),
+        ("whats the defualt of --row-stratgey in this compiler", "row-strategy"),
+        ("--row-strtaegy-oops 是什么", ""),
+        ("what does --toy-frobnicate-columns do", ""),
+    ],
+)
+def test_a_misspelt_name_is_told_with_what_it_may_be_and_an_unlike_one_is_not(
+    index: Index, question: str, near: str
+) -> None:
+    doc = ask(index, question)
+    assert not doc.answered
+    meant = [
+        line.partition("did you mean ")[2] for line in doc.suggestions if "did you mean" in line or "是否想写" in line
+    ]
+    assert meant == ([f"{near}?"] if near else [])
