@@ -2,7 +2,7 @@
 
 Two documents are twins when their paths are equal but for marks of a language (`docs/en/` and `docs/zh_cn/`,
 `README.md` and `README_zh.md`) and for how names are written (`AutoSync/AutoSync.md`, `auto_sync.md`). Their sections
-are matched in order, by depth and by the names and numbers that a translation leaves alone. A knowledge card holds both.
+are matched in order, by depth and by the names and numbers that a translation leaves alone. A card holds both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """What in a question speaks against an answer, read with an index of our own."""
 
-
 import pytest
 
 from retriever.confidence import ENOUGH, Signs, read_signs, weigh
