@@ -14,6 +14,7 @@ from indexer.words import has_chinese, words_of
 from retriever.answer import Extract, extract_answer
 from retriever.conditions import Reached
 from retriever.definitions import Definition
+from retriever.dialects import strangers
 from retriever.facts import Conflict, OptionFact
 from retriever.quotes import Quote, quote_lines
 from retriever.records import Query
@@ -44,6 +45,7 @@ def extractive(index: Index, found: Extract, remark: Message | None = None) -> A
     claims, rejected = checked(index, list(_claims(found, lang)))
     suggestions = [] if found.answered else _suggestions(index, found, lang)
     notes = [remark] if remark else []
+    notes += [message("ask.not_indexed", op=s.op, corpus=s.corpus) for s in strangers(index, found.question)]
     if found.withheld:
         notes.append(message("ask.withheld", ids=", ".join(p.id for p in found.withheld)))
     remarks = [render(note, lang) for note in notes]

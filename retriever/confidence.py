@@ -20,6 +20,7 @@ import numpy.typing as npt
 from indexer.embed import Vectors
 from indexer.toml import parse_toml
 from indexer.words import has_chinese, split_identifier, words_of
+from retriever.dialects import strangers
 from retriever.query import understand
 from retriever.records import Hit
 from retriever.search import Index
@@ -100,7 +101,11 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for and against an answer: see `Doubts` for each; `emitted` where it holds a known diagnostic."""
+    """What speaks for and against an answer: see `Doubts` for each; `emitted` where it holds a known diagnostic.
+
+    An operation of Triton that is not indexed is an unknown name; MLIR's are lowered in every corpus. A diagnostic of
+    either says nothing: any dialect's operation may fail to be legalized.
+    """
 
     names: tuple[str, ...]
     products: tuple[str, ...]
@@ -128,7 +133,8 @@ def read_signs(index: Index, question: str, hits: Sequence[Hit]) -> Signs:
     words = {w: max(body.frequency(w), rare + 1 if w in counted.meant else 0) for w in counted.words}
     weights = {word: math.log(1 + body.count / (1 + found)) for word, found in words.items()}
     total = sum(weights.values()) or 1.0
-    names = tuple(dict.fromkeys(_unknown_names(index, question)))
+    foreigners = strangers(index, question)
+    names = tuple(dict.fromkeys([*(s.op for s in foreigners if s.corpus != "mlir"), *_unknown_names(index, question)]))
     foreign = foreign_words(question)
     texts = [_text(hit).lower() for hit in hits[:BEST]]
     covered = sum(any(word in text for text in texts) for word in foreign)
@@ -138,7 +144,7 @@ def read_signs(index: Index, question: str, hits: Sequence[Hit]) -> Signs:
         sum(weights[w] for w, found in words.items() if found <= rare) / total,
         len(foreign) - covered, covered, _far(index, question),
         sum(word.isascii() and found > rare for word, found in words.items()), _known(index, question),
-        bool(index.lookup(question, "diagnostic")), has_chinese(question),
+        not foreigners and bool(index.lookup(question, "diagnostic")), has_chinese(question),
     )  # fmt: skip
 
 

@@ -136,7 +136,8 @@ class Vocabulary:
                 named = self._symbol(written)
                 flag = option_name(written)
                 yield from named or (self._sorts(flag, "option", "pass") if "-" in flag else ())
-            if operation := self._short_operations.get(written):
+            operation = self._short_operations.get(written)
+            if operation and _stands_for(text, written, operation):
                 yield Named(operation, "op")
 
     def _symbol(self, written: str) -> list[Named]:
@@ -147,6 +148,12 @@ class Vocabulary:
 
     def _sorts(self, name: str, *sorts: Sort) -> list[Named]:
         return [Named(name, sort) for sort in sorts if self.shelf.named(name, sort)]
+
+
+def _stands_for(text: str, short: str, operation: str) -> bool:
+    """Tell whether `short` stands alone or in its own dialect: the `atomic_cas` of `tt.atomic_cas` is no HIVM one."""
+    dialects = re.findall(rf"(?:\b(\w+)\.)?(?<!\w){re.escape(short)}\b", text, re.ASCII)
+    return any(dialect in {"", *operation.split(".")} for dialect in dialects)
 
 
 def understand(text: str, vocabulary: Vocabulary) -> Understood:

@@ -172,3 +172,12 @@ def test_a_misspelt_name_is_told_with_what_it_may_be_and_an_unlike_one_is_not(
         line.partition("did you mean ")[2] for line in doc.suggestions if "did you mean" in line or "是否想写" in line
     ]
     assert meant == ([f"{near}?"] if near else [])
+
+
+def test_an_operation_of_a_dialect_that_is_not_indexed_is_told_with_its_corpus(index: Index) -> None:
+    for op, corpus in (("tt.atomic_cas", "triton"), ("arith.divf", "mlir")):
+        doc = ask(index, f"error: failed to legalize operation '{op}' that was explicitly marked illegal")
+        assert any(op in line and f"--corpus {corpus}" in line for line in doc.remarks)
+        assert doc.confidence < 1.0
+    doc = ask(index, "what does tt.atomic_cas do")
+    assert not doc.answered

@@ -67,3 +67,10 @@ def test_values_and_shapes_of_pasted_ir_are_no_words(index: Index) -> None:
 def test_a_pasted_message_is_no_bare_name(index: Index) -> None:
     said = max(index.generation.shelf.names("diagnostic"), key=len)
     assert not understand(said, Vocabulary(index.generation.shelf)).only_names
+
+
+def test_an_operation_of_another_dialect_is_not_taken_for_one_of_the_same_last_name(index: Index) -> None:
+    for text in ("copy_row fails", "ir.copy_row fails", "toy.ir.copy_row fails", "tt.copy_row and copy_row fail"):
+        assert ("toy.ir.copy_row", "op") in named(index, text), text
+    for text in ("tt.copy_row fails", "failed to legalize operation 'tt.copy_row'"):
+        assert ("toy.ir.copy_row", "op") not in named(index, text), text
