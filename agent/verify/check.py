@@ -14,10 +14,11 @@ from typing import Literal
 
 from agent.records import KernelSource
 from agent.toolchain.client import Worker
+from agent.verify.builds import Builder
 from agent.verify.cheats import find_cheats
 from agent.verify.exam import CannotBuild, Case, Exam
 from agent.verify.judge import Finding, Right, judge
-from agent.verify.kept import KeptLibraries
+from agent.verify.kept import Kept
 from agent.verify.linalg import NotBuilt
 from agent.verify.running import Broke, InterpreterRunner, Level, LinalgRunner, Runner
 from agent.workbench import Workbench
@@ -62,8 +63,9 @@ class Verifier:
 
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
-        kept = KeptLibraries(data_home() / "cache" / "libraries")
-        self._linalg = LinalgRunner(bench.worker, bench.install, bench.target, bench.scratch / "libraries", kept)
+        kept = Kept(data_home() / "cache" / "libraries")
+        builder = Builder(bench.install, bench.target, bench.scratch / "libraries", kept)
+        self._linalg = LinalgRunner(bench.worker, builder)
         self._interpreter: Worker | None = None
         self._exams: list[Exam] = []
 

@@ -1,4 +1,4 @@
-"""Built libraries kept on disk from one run to the next, by all that decides what they are.
+"""What checking built, kept on disk from one run to the next, by all that decides what it is.
 
 A library is a candidate's code: it is kept as bytes, and runs nowhere but in the sandbox. What is read back is what was
 written, or nothing: an entry begins with the hash of its content, and comes into being by a rename.
@@ -20,8 +20,8 @@ _HASH_BYTES = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True, slots=True)
-class KeptLibraries:
-    """A folder of libraries by name; at most `limit_bytes` of them stay, those used last.
+class Kept:
+    """A folder of entries by name; at most `limit_bytes` of them stay, those used last.
 
     A folder that cannot be written keeps nothing, and costs nothing but the time of building again.
     """
@@ -42,13 +42,13 @@ class KeptLibraries:
             os.utime(path)
         return content[_HASH_BYTES:]
 
-    def keep(self, name: str, library: bytes) -> None:
-        """Keep a library, and drop those that were not used for longest when there are too many."""
+    def keep(self, name: str, content: bytes) -> None:
+        """Keep an entry, and drop those that were not used for longest when there are too many."""
         with contextlib.suppress(OSError):  # a full or read-only disk: nothing is kept
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
                 fresh = Path(scratch, name)
-                fresh.write_bytes(hashlib.sha256(library).digest() + library)
+                fresh.write_bytes(hashlib.sha256(content).digest() + content)
                 fresh.replace(self.folder / name)
             self._shrink()
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agent.capture import job_of, read_launch
-from agent.records import KernelSource, Launch
+from agent.capture import job_of
+from agent.records import KernelSource
 from agent.sandbox import is_limit
 from agent.toolchain.client import Reply, Worker
-from agent.toolchain.flags import adapter_passes
-from agent.toolchain.install import AscendInstall
 from agent.toolchain.targets import Target
-from agent.verify.kept import KeptLibraries
-from agent.verify.linalg import NotBuilt, build_library, builder_identity
-from agent.verify.llvm import identify, run_tool
+from agent.verify.builds import Builder
+from agent.verify.linalg import NotBuilt
 from agent.verify.values import Values
 from indexer.errors import BadInput, SandboxError
 from indexer.messages import Message, message
@@ -100,70 +94,27 @@ class InterpreterRunner:
 
 
 class LinalgRunner:
-    """Runs kernels as the Linalg IR that the Ascend compilers receive, built once for each launch.
-
-    Builds happen in `folder`; `kept` are those of earlier runs.
-    """
+    """Runs kernels as the Linalg IR that the Ascend compilers receive, built once for each launch."""
 
     level: Level = "linalg_cpu"
 
-    def __init__(
-        self, worker: Worker, install: AscendInstall, target: Target, folder: Path, kept: KeptLibraries
-    ) -> None:
-        self.worker, self.install, self.target, self.folder, self.kept = worker, install, target, folder, kept
-        self._libraries: dict[str, dict[str, bytes]] = {}
+    def __init__(self, worker: Worker, builder: Builder) -> None:
+        self.worker, self.builder = worker, builder
 
     def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
         """Run the host of `source`, building the kernels that it turns out to launch."""
-        libraries = self._libraries.setdefault(source.text, {})
+        target = self.builder.target
         for _ in range(_BUILD_ROUNDS):
-            reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, libraries))
+            libraries = self.builder.libraries(source)
+            reply = _ask(self.worker, "execute", source, target, *_job(inputs, seed, libraries))
             if isinstance(reply, Broke):
                 return reply
             if reply.status != "missing":
                 return _read_run(reply)
-            for item in reply.fields["launches"]:
-                built = self._build(source, item)
-                if isinstance(built, NotBuilt):
-                    return built
-                libraries[str(item["key"])] = built
-        return NotBuilt(message("verify.too_many_rounds", rounds=_BUILD_ROUNDS))
-
-    def _build(self, source: KernelSource, item: dict[str, Any]) -> bytes | NotBuilt:
-        """Lower one launch to Linalg IR and build it; returns the library's bytes."""
-        captured = read_launch(item, source.path, "")
-        if captured.ttir is None:
-            said = captured.diagnostic.message if captured.diagnostic else ""
-            return NotBuilt(message("verify.front_end", kernel=captured.launch.kernel, said=said))
-        flags = [step.flag for step in adapter_passes(self.target, captured.launch.options)]
-        name = self._name(captured.ttir, captured.launch, flags)
-        known = self.kept.read(name)
-        if known is not None:
-            return known
-        text = self._lower(captured.ttir, captured.launch, flags)
-        built = text if isinstance(text, NotBuilt) else build_library(text, captured.launch, self.folder)
-        if isinstance(built, NotBuilt):
-            return built
-        library = built.path.read_bytes()
-        self.kept.keep(name, library)
-        return library
-
-    def _name(self, ttir: str, launch: Launch, flags: Sequence[str]) -> str:
-        """Name a build by all that decides it: the IR, the signature, the compilers and how they are called."""
-        parts = (ttir, repr(launch.signature), *flags, identify(self.install.adapter), *builder_identity())
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-    def _lower(self, ttir: str, launch: Launch, flags: Sequence[str]) -> str | NotBuilt:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
-            Path(scratch, "kernel.ttir").write_text(ttir, encoding="utf-8")
-            command: list[str | Path] = [self.install.adapter, "kernel.ttir", *flags, "--mlir-disable-threading"]
-            failed = run_tool([*command, "-o", "kernel.mlir"], Path(scratch))
+            failed = self.builder.build(source, reply.fields["launches"])
             if failed is not None:
-                return NotBuilt(
-                    message("verify.tool_failed", kernel=launch.kernel, tool=failed.tool, said=failed.output)
-                )
-            return Path(scratch, "kernel.mlir").read_text(encoding="utf-8")
+                return failed
+        return NotBuilt(message("verify.too_many_rounds", rounds=_BUILD_ROUNDS))
 
 
 def make_inputs(worker: Worker, source: KernelSource, target: Target, seed: int, shape: int) -> Inputs | Broke:

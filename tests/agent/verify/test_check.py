@@ -11,8 +11,9 @@ import pytest
 from agent.records import KernelSource
 from agent.toolchain.install import find_ascend
 from agent.toolchain.targets import find_target
+from agent.verify.builds import Builder
 from agent.verify.check import Checks, Verifier
-from agent.verify.kept import KeptLibraries
+from agent.verify.kept import Kept
 from agent.verify.linalg import NotBuilt
 from agent.verify.llvm import find_llvm
 from agent.verify.running import InterpreterRunner, LinalgRunner, Ran, make_inputs
@@ -214,13 +215,21 @@ def test_fast_kernels_of_the_pairs_compute_what_the_slow_ones_do(verifier):
 
 
 def test_what_one_run_built_the_next_takes_from_disk_and_computes_the_same(bench, tmp_path):
-    source, kept = KernelSource(Path("kernel.py"), RETURNS), KeptLibraries(tmp_path / "kept")
+    source, kept = KernelSource(Path("kernel.py"), RETURNS), Kept(tmp_path / "kept")
     inputs = make_inputs(bench.worker, source, bench.target, 0, 0)
-    first, second = (
-        LinalgRunner(bench.worker, bench.install, bench.target, tmp_path / name, kept).run(source, inputs, 0)
-        for name in ("first", "second")
-    )
+    builders = [Builder(bench.install, bench.target, tmp_path / name, kept) for name in ("first", "second")]
+    assert not builders[0].libraries(source)
+    first, second = (LinalgRunner(bench.worker, builder).run(source, inputs, 0) for builder in builders)
     assert isinstance(first, Ran)
     assert first == second
     assert (tmp_path / "first").exists()
     assert not (tmp_path / "second").exists()  # nothing was lowered or linked there
+
+
+def test_what_was_kept_for_a_source_is_not_taken_for_another(bench, tmp_path):
+    source, kept = KernelSource(Path("kernel.py"), RETURNS), Kept(tmp_path / "kept")
+    inputs = make_inputs(bench.worker, source, bench.target, 0, 0)
+    LinalgRunner(bench.worker, Builder(bench.install, bench.target, tmp_path / "first", kept)).run(source, inputs, 0)
+    fresh = Builder(bench.install, bench.target, tmp_path / "second", kept)
+    assert fresh.libraries(source)
+    assert not fresh.libraries(KernelSource(Path("kernel.py"), RETURNS.replace("x * 2, 0.0", "x * 3, 0.0")))
