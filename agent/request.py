@@ -27,9 +27,9 @@ class Site:
 
 
 def read_source(path: Path, entry: Entry) -> KernelSource:
-    """Read a kernel file; raises `BadInput` when it is missing, a folder, not UTF-8 or empty."""
+    """Read a kernel file; raises `BadInput` when it is missing, a folder, a pipe, not UTF-8 or empty."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read_regular(path)
     except FileNotFoundError as error:
         beside = sorted(p.name for p in path.parent.glob("*.py")) if path.parent.is_dir() else []
         near = get_close_matches(path.name, beside, 5) or beside[:5]
@@ -43,6 +43,12 @@ def read_source(path: Path, entry: Entry) -> KernelSource:
     if not text.strip():
         raise BadInput("app.empty_file", path=path)
     return KernelSource(path, text, entry)
+
+
+def _read_regular(path: Path) -> str:
+    if path.exists() and not path.is_file() and not path.is_dir():  # to read a pipe is to wait for its writer
+        raise BadInput("app.not_regular", path=path)
+    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
