@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.options import Session
+from agent.cli.output import OutputClosed
 from indexer.errors import BadInput, StoreError
 from indexer.messages import message
 
@@ -56,12 +57,23 @@ def mcp(
     if door is None:
         # The SDK's thread that waits for a line of stdin would keep Ctrl-C from ending us; calls end with their parent.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        server.run("stdio")
+        try:
+            server.run("stdio")
+        except Exception as error:
+            if not _is_closed_pipe(error):
+                raise
+            raise OutputClosed from error
     else:
         from agent.mcp.http import serve_http  # noqa: PLC0415 - not for stdio
 
         serve_http(server, door, lambda address: _tell(session, serving, address))
     return 0
+
+
+def _is_closed_pipe(error: BaseException) -> bool:
+    """Tell whether the client closed our stdout; the SDK's tasks wrap what they raise in groups."""
+    inner = getattr(error, "exceptions", ())
+    return isinstance(error, BrokenPipeError) or (bool(inner) and all(map(_is_closed_pipe, inner)))
 
 
 def _tell(session: Session, serving: Serving, address: str) -> None:

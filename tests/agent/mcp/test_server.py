@@ -206,6 +206,25 @@ def test_a_server_ended_by_a_signal_leaves_no_call_behind(
         _until(lambda: not _running(f"ended_{number.name}.py"))
 
 
+def test_a_client_that_closes_our_stdout_ends_the_server_without_a_word(sample_store: Path, root: Path) -> None:
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    command = [*COMMAND, "--store", str(sample_store), "--root", str(root)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None and server.stderr is not None  # noqa: PT018
+        for number in (1, 2):
+            line = {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": client}
+            server.stdin.write(json.dumps(line) + "\n")
+            server.stdin.flush()
+            if number == 1:
+                server.stdout.readline()
+                server.stdout.close()
+        server.stdin.close()
+        assert server.stderr.read() == ""
+        assert server.wait(20) == 141
+
+
 def _until(true: Callable[[], bool]) -> None:
     end = time.monotonic() + 60
     while not true():
