@@ -6,10 +6,12 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from indexer.records import Passage
 from indexer.words import words_of
 from retriever.conditions import reached
+from retriever.markup import FENCE, is_catalogue, is_table, kept_lines, whole_fences, whole_rows
 
 # Lines of a quote: code is read in lines, prose in paragraphs that are often one line.
 CODE_LINES = 10
@@ -36,8 +38,9 @@ _COMMENT = re.compile(r"^\s*(?://|#(?!\s*(?:include|define|if|endif|else|pragma)
 # Lines that hold names of a file and answer nothing.
 _EMPTY = re.compile(r"^\s*(?:#\s*(?:include|define DEBUG_TYPE|undef|pragma)\b|using namespace|//===|namespace )")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
 _HEADING = re.compile(r"^\s*#{1,6}\s|^\s*(?:=+|-{3,})\s*$")
+# Ids of a note that say nothing without what follows.
+_IDS = re.compile(r"^- (?:symptom|passes|ops|症状|算子|pass)\s*[:：]")
 _RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 _SENTENCE = re.compile(r".+?(?:(?<![A-Z])\.(?=\s|$)|[。！？；;!?](?=\s|$)?|$)\s*", re.DOTALL)
 _ANNOUNCES = re.compile(r"[:：]\s*$")
@@ -66,16 +69,40 @@ def best_lines(passage: Passage, weights: Mapping[str, float]) -> Quote | None:
         set() if i in heads or _EMPTY.match(line) else set(words_of(line)) & weights.keys()
         for i, line in enumerate(lines)
     ]
+    if passage.corpus == "toolchain" and is_catalogue(lines):
+        return _of_catalogue(passage, lines, found, weights)
     prose = passage.language in {"markdown", "rst", "text"}
     span = _best_span(found, weights, PROSE_LINES if prose else CODE_LINES)
     if span is None:
         return None
     first, last = _whole_prose(lines, *span) if prose else _whole_code(lines, *_with_condition(passage, lines, *span))
+    if prose and all(not line.strip() or _HEADING.match(line) for line in lines[first : last + 1]):
+        return None  # what it heads stands in another passage
+    before = after = ""
+    if passage.language == "markdown":
+        first, last, before, after = whole_fences(lines, first, last)
     shared = set().union(*found[first : last + 1])
+    text = _text(lines, first, last, weights)
     return Quote(
-        passage, passage.start_line + first, passage.start_line + last, _text(lines, first, last, weights),
+        passage, passage.start_line + first, passage.start_line + last,
+        "\n".join([*([before, GAP] if before else ()), text, *([GAP, after] if after else ())]),
         sum(weights[w] for w in shared),
     )  # fmt: skip
+
+
+def _of_catalogue(
+    passage: Passage, lines: Sequence[str], found: Sequence[set[str]], weights: Mapping[str, float]
+) -> Quote | None:
+    """Quote what a compiler prints of a pass or an option: its head and the lines that match."""
+    shared = set().union(*found)
+    if not shared:
+        return None
+    kept = kept_lines(lines, found, weights)
+    shown = [lines[0]]
+    for above, at in pairwise(kept):
+        shown += [lines[at]] if at == above + 1 else [GAP, lines[at]]
+    weight = sum(weights[w] for w in set().union(*(found[i] for i in kept)))
+    return Quote(passage, passage.start_line, passage.start_line + kept[-1], "\n".join(shown), weight)
 
 
 def quote_lines(passage: Passage, first: int, last: int) -> Quote:
@@ -111,6 +138,8 @@ def _whole_prose(lines: Sequence[str], first: int, last: int) -> tuple[int, int]
     """Grow to whole sentences, and past a heading to what it heads."""
     while _headed(lines, first, last) and last + 1 < len(lines):
         last += 1
+    if is_table(lines):
+        return whole_rows(lines, first, last)
     begin, end = first, last
     while begin > 0 and _continues(lines[begin - 1], lines[begin]) and last - begin + 1 < WHOLE_LINES:
         begin -= 1
@@ -135,7 +164,9 @@ def _past_colon(lines: Sequence[str], begin: int, end: int) -> int:
 def _headed(lines: Sequence[str], first: int, last: int) -> bool:
     """Tell whether the lines are headings and blanks only, so that what they head is still to come."""
     shown = lines[first : last + 1]
-    return len(shown) < WHOLE_LINES and all(not line.strip() or _HEADING.match(line) for line in shown)
+    return len(shown) < WHOLE_LINES and all(
+        not line.strip() or _HEADING.match(line) or _IDS.match(line) for line in shown
+    )
 
 
 def _continues(line: str, following: str) -> bool:
@@ -143,7 +174,7 @@ def _continues(line: str, following: str) -> bool:
     item = following[:1].isspace() and not _BULLET.match(following)
     if not line.strip() or not following.strip() or (_ENDS.search(line) and not item):
         return False
-    return not any(m.match(x) for x in (line, following) for m in (_HEADING, _FENCE)) and not _BULLET.match(following)
+    return not any(m.match(x) for x in (line, following) for m in (_HEADING, FENCE)) and not _BULLET.match(following)
 
 
 def _whole_code(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:

@@ -1,5 +1,7 @@
 """Quotes are whole lines of the passage, whole statements and sentences; conditions are those around a line."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,3 +131,47 @@ TABLEGEN = 'Option<"split", "row-split", "int", /*default=*/"3", "Rows // of a t
 def test_an_option_is_read_wherever_it_stands(text: str, language: Language, expected: tuple[str, str, str]) -> None:
     (fact,) = option_facts("row-split", [passage(text, language)])
     assert (fact.default, fact.type, fact.description) == expected
+
+
+def test_a_fence_is_quoted_with_both_its_ends() -> None:
+    text = "Before.\n\n```mlir\nfirst row\nsecond bank\n```\n\nAfter the tile.\n"
+    quote = best_lines(passage(text, "markdown"), {"bank": 3.0})
+    assert quote is not None
+    assert quote.text.splitlines() == ["```mlir", "first row", "second bank", "```"]
+    long = "\n".join(["```mlir", *(f"row {i}" for i in range(30)), "the bank", *(f"row {i}" for i in range(30)), "```"])
+    quote = best_lines(passage(long, "markdown"), {"bank": 3.0})
+    assert quote is not None
+    shown = quote.text.splitlines()
+    assert (shown[:2], shown[-2:]) == (["```mlir", "…"], ["…", "```"])
+    assert stands_in(quote.text, quote.passage)
+
+
+def test_rows_of_an_html_table_are_quoted_whole() -> None:
+    row = "<tr>\n<td>{}</td>\n<td>says</td>\n</tr>"
+    text = "<table>\n" + "\n".join(row.format(name) for name in ("tile", "bank", "row")) + "\n</table>"
+    quote = best_lines(passage(text, "markdown"), {"bank": 3.0})
+    assert quote is not None
+    assert quote.text == row.format("bank")
+
+
+def test_a_heading_that_heads_nothing_is_no_quote_and_ids_of_a_note_are_quoted_with_what_they_are_of() -> None:
+    assert best_lines(passage("# Options\n\n## Bank options\n", "markdown"), {"bank": 3.0}) is None
+    note = "## English: the bank\n\n- symptom: `bank`\n- passes: `p`\n- fix: widen the tile.\n"
+    quote = best_lines(passage(note, "markdown"), {"bank": 3.0})
+    assert quote is not None
+    assert quote.text.endswith("- fix: widen the tile.")
+
+
+def test_of_a_catalogue_only_the_lines_that_match_are_quoted() -> None:
+    lines = [
+        "pass plan (opt)",
+        "Plan rows",
+        *(f"  --other{i}: o" for i in range(9)),
+        "  --bank=<value>: b",
+        "    =wide: w",
+    ]
+    catalogue = replace(passage("\n".join([*lines, "  --last: l"]), "text"), corpus="toolchain")
+    quote = best_lines(catalogue, {"bank": 3.0})
+    assert quote is not None
+    assert quote.text.splitlines() == ["pass plan (opt)", "…", "  --bank=<value>: b", "    =wide: w"]
+    assert stands_in(quote.text, catalogue)
