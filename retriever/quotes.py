@@ -40,7 +40,7 @@ _EMPTY = re.compile(r"^\s*(?:#\s*(?:include|define DEBUG_TYPE|undef|pragma)\b|us
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 _HEADING = re.compile(r"^\s*#{1,6}\s|^\s*(?:=+|-{3,})\s*$")
 # Ids of a note that say nothing without what follows.
-_IDS = re.compile(r"^- (?:symptom|passes|ops|症状|算子|pass)\s*[:：]")
+_IDS = re.compile(r"^- (?:symptom|pass|passes|op|ops|症状|算子)\s*[:：]", re.IGNORECASE)
 _RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
 _SENTENCE = re.compile(r".+?(?:(?<![A-Z])\.(?=\s|$)|[。！？；;!?](?=\s|$)?|$)\s*", re.DOTALL)
 _ANNOUNCES = re.compile(r"[:：]\s*$")

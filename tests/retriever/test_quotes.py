@@ -156,7 +156,7 @@ def test_rows_of_an_html_table_are_quoted_whole() -> None:
 
 def test_a_heading_that_heads_nothing_is_no_quote_and_ids_of_a_note_are_quoted_with_what_they_are_of() -> None:
     assert best_lines(passage("# Options\n\n## Bank options\n", "markdown"), {"bank": 3.0}) is None
-    note = "## English: the bank\n\n- symptom: `bank`\n- passes: `p`\n- fix: widen the tile.\n"
+    note = "## English: the bank\n\n- symptom: `bank`\n- Pass：`p`\n- fix: widen the tile.\n"
     quote = best_lines(passage(note, "markdown"), {"bank": 3.0})
     assert quote is not None
     assert quote.text.endswith("- fix: widen the tile.")
