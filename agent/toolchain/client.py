@@ -30,8 +30,6 @@ WORKER_FOLDER = Path(__file__).parent / "worker"
 START_SECONDS = 120.0
 # What the worker itself may need beyond a job's own time: the fork, the kill, the import of meta tensors (2.6 s).
 GRACE_SECONDS = 20.0
-# An idle worker ends at once when nobody can ask it any more; what it does else is no reason to wait.
-LEAVE_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
 # torch and triton map about 1 GiB of private memory before any job runs, and a compiled kernel has 1 GiB of its own.
 OVERHEAD_BYTES = 4 << 30
@@ -94,11 +92,6 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._forget_start()
-        if self._running is not None:
-            # One that ends by itself is waited for by the sandbox, so that its time counts as ours (`time tritonkb …`).
-            _pipe(self._running.process.stdin).close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._running.process.wait(LEAVE_SECONDS)
         self.close()
         self._starter.shutdown()
 

@@ -236,4 +236,3 @@ def _kill(child: int, *, alone: bool) -> None:
 
 if __name__ == "__main__":
     main()
-    os._exit(0)  # taking torch apart takes a second
