@@ -83,11 +83,11 @@ def test_status_and_doctor_name_the_store_in_their_commands(store: Path, capsys:
     option = f" --store '{store}' --corpus notes"
     assert run(["index", "status", *named]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["fix"].endswith(option)
+    assert option in document["fix"]  # with a toolchain, another corpus is not its own either
     assert document["corpora"][0]["fix"].endswith(option)
     run(["doctor", *named])
     (check,) = [c for c in json.loads(capsys.readouterr().out)["checks"] if c["name"] == "index"]
-    assert check["fix"].endswith(option)
+    assert option in check["fix"]
     (folder / "manifest.json").write_text("garbage")
     run(["doctor", *named])
     (check,) = [c for c in json.loads(capsys.readouterr().out)["checks"] if c["name"] == "index"]
