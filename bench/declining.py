@@ -4,9 +4,8 @@
 
 Each FILE has one JSON object a line with `question`. At least 80 % of the unanswerable and at most 5 % of the
 answerable are to be declined. `bench/declining/` has questions on other things than `bench/questions/`, most of them
-short; the values in use were not fitted on
-those in `*-blind.jsonl`, which were looked at. `--show` prints the questions on the wrong side with what was read
-from them.
+short; the values in use were not fitted on those in `*-blind.jsonl`, which were looked at. `--show` prints the
+questions on the wrong side with what was read from them.
 
 `--fit` shows how `Doubts` (`retriever/confidence.py`) were chosen: a logistic regression of each language over the
 files, with the shares declined in tenfold cross-validation. `start` is its intercept and `EASE`: declining wrongly is
