@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from agent.counterfactual import judge
 from agent.explain.explain import Lower, explain
 from agent.explain.finding import as_finding
 from agent.explain.records import Explanation
+from agent.jobs import in_threads
 from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
 from agent.records import RUNGS, Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
 from agent.sandbox import is_limit
@@ -56,6 +57,15 @@ class _Seen:
     subject: Subject
     symptom: Symptom
     structure: Structure
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A verdict, the cost with the structure gone (if confirmed), and whether anything was lowered for it."""
+
+    verdict: Counterfactual
+    after_us: float | None
+    lowered: bool
 
 
 def diagnose(
@@ -159,14 +169,24 @@ class _Climb:
         self.steps.append(Step(rung, entered=True, reason=reason, localized=dominant(self.findings) is not None))
 
     def _find(self, rung: Rung) -> None:
-        seen = list(self._detect(rung))
-        tried = 0
-        for item in sorted(seen, key=_own_share, reverse=True):
-            worth = _own_share(item) >= LEAST_JUDGED
-            verdict, after_us, lowered = self._judge(item, allowed=worth and tried < MAX_COUNTERFACTUALS)
-            tried += lowered
+        seen = sorted(self._detect(rung), key=_own_share, reverse=True)
+        for item, (verdict, after_us) in zip(seen, self._verdicts(seen), strict=True):
             if verdict.verdict != "refuted":
                 self.findings.append(_finding(item, verdict, after_us, self.lowering))
+
+    def _verdicts(self, seen: Sequence[_Seen]) -> list[tuple[Counterfactual, float | None]]:
+        """Judge the most severe, several at a time: most of a counterfactual is waiting for compilers."""
+        least = round(100 * LEAST_JUDGED)
+        note = message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS, least=least)
+        verdicts: list[tuple[Counterfactual, float | None]] = [(Counterfactual(note, "open"), None)] * len(seen)
+        waiting = [place for place, item in enumerate(seen) if _own_share(item) >= LEAST_JUDGED]
+        left = MAX_COUNTERFACTUALS
+        while waiting and left:
+            wave, waiting = waiting[:left], waiting[left:]
+            for place, judged in zip(wave, in_threads(self._judge, [seen[place] for place in wave]), strict=True):
+                verdicts[place] = (judged.verdict, judged.after_us)
+                left -= judged.lowered
+        return verdicts
 
     def _detect(self, rung: Rung) -> Iterable[_Seen]:
         for index in self.lowering.active:
@@ -175,12 +195,7 @@ class _Climb:
                 if symptom.rung == rung and self.bench.target.arch in symptom.archs:
                     yield from (_Seen(index, subject, symptom, s) for s in symptom.detect(subject))
 
-    def _judge(self, item: _Seen, *, allowed: bool) -> tuple[Counterfactual, float | None, bool]:
-        """Return the verdict, the cost with the structure gone (if confirmed), and whether anything was lowered."""
-        if not allowed:
-            least = round(100 * LEAST_JUDGED)
-            note = message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS, least=least)
-            return Counterfactual(note, "open"), None, False
+    def _judge(self, item: _Seen) -> _Judged:
         costs: list[float | None] = []
 
         def lower(variant: Variant) -> Subject | None:
@@ -190,7 +205,7 @@ class _Climb:
 
         verdict = judge(item.subject, item.structure, item.symptom, lower)
         after_us = costs[-1] if costs and verdict.verdict == "confirmed" else None
-        return verdict, after_us, bool(costs)
+        return _Judged(verdict, after_us, lowered=bool(costs))
 
     def _lower_variant(self, item: _Seen, variant: Variant) -> Subject | None:
         """Lower a variant and return the launch that corresponds to the item's, None where there is none."""

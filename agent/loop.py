@@ -6,7 +6,6 @@ import dataclasses
 import difflib
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,6 +22,7 @@ from agent.contract import (
 )
 from agent.diagnose import Diagnosis, diagnose, line_text, subjects_of
 from agent.documents import cost_doc, diagnostic_docs, finding_doc
+from agent.jobs import in_threads
 from agent.journal import Journal, digest
 from agent.knowledge import Library
 from agent.ladder import escalations
@@ -253,10 +253,9 @@ class Optimizer:
     def _result(self, state: _State, diagnosis: Diagnosis, stopped: str, seconds: float) -> OptimizeDoc:
         """Cost the baseline and the best kernel once more from fresh compiles, and state the outcome."""
         source = diagnosis.lowering.source
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            compiling = pool.submit(self.bench.lower, source, fresh=True)
-            best = self.bench.lower(state.source, fresh=True) if state.best_round else compiling.result()
-            baseline = compiling.result()
+        ends = [source, state.source] if state.best_round else [source]
+        baseline, *others = in_threads(lambda end: self.bench.lower(end, fresh=True), ends)
+        best = others[0] if others else baseline
         first, last = baseline.cost, best.cost
         main = baseline.launches[baseline.costliest]
         return OptimizeDoc(

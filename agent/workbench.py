@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import gc
-import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.capture import Capture, CapturedLaunch, capture
+from agent.jobs import in_threads
 from agent.perf.predict import predict, sum_costs
 from agent.records import Compilation, Cost, KernelSource, Launch, Lowered, Lowering, Resources
 from agent.sandbox import SandboxPolicy
@@ -39,9 +40,10 @@ AS_IS = Change()
 
 
 class Workbench:
-    """Lowers sources for one target with one warm worker; the same source under the same change is lowered once.
+    """Lowers sources for one target with one warm worker.
 
-    With `every_pass` the stages also name the passes that changed nothing, which costs more time.
+    The same source under the same change is lowered once, whichever threads ask for it. With `every_pass` the stages
+    also name the passes that changed nothing, which costs more time.
     """
 
     def __init__(
@@ -52,7 +54,8 @@ class Workbench:
         self.target = target
         self.scratch = scratch
         self.every_pass = every_pass
-        self._known: dict[tuple[object, ...], Lowering] = {}
+        self._known: dict[tuple[object, ...], Future[Lowering]] = {}
+        self._lock = threading.Lock()
 
     def lower(
         self, source: KernelSource, change: Change = AS_IS, *, fresh: bool = False, keep: Path | None = None
@@ -64,17 +67,29 @@ class Workbench:
         captured, `SandboxError` when it runs into a limit, `ToolchainError` when a tool is missing.
         """
         key = (source.path, source.text, repr(source.entry), repr(sorted(change.options.items())), change.flags)
-        if fresh or keep is not None or key not in self._known:
-            self._known[key] = self._lower(source, change, keep)
-        return self._known[key]
+        with self._lock:
+            known = None if fresh or keep is not None else self._known.get(key)
+            if known is None:
+                made = self._known[key] = Future()
+        if known is not None:
+            return known.result()
+        try:
+            made.set_result(self._lower(source, change, keep))
+        except BaseException as error:
+            made.set_exception(error)
+            with self._lock:
+                self._known.pop(key, None)
+            raise
+        return made.result()
 
     def _lower(self, source: KernelSource, change: Change, keep: Path | None) -> Lowering:
         captured = capture(self.worker, source, self.target.name)
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            folders = [None if keep is None else keep / f"{i:02d}" for i in range(len(captured.launches))]
-            launches = tuple(
-                pool.map(lambda item, out: self._lower_launch(captured, item, change, out), captured.launches, folders)
-            )
+
+        def lower(number: int) -> Lowered:
+            out = None if keep is None else keep / f"{number:02d}"
+            return self._lower_launch(captured, captured.launches[number], change, out)
+
+        launches = tuple(in_threads(lower, range(len(captured.launches))))
         return Lowering(source, self.target.name, launches, host_cost(launches))
 
     def _lower_launch(self, captured: Capture, item: CapturedLaunch, change: Change, out: Path | None) -> Lowered:

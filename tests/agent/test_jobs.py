@@ -1,12 +1,13 @@
 """Several tasks at once, in real processes."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from agent.jobs import Failed, run_apart
+from agent.jobs import Failed, in_threads, run_apart
 from indexer.errors import BadInput
 
 
@@ -59,3 +60,25 @@ def test_a_process_serves_several_tasks() -> None:
     told: list[tuple[int, int]] = []
     assert run_apart(opening, [1, 2, 3, 4], 1, told.append) == [1, 4, 9, 16]
     assert len({process for _, process in told}) == 1
+
+
+def test_threads_work_at_the_same_time_and_results_keep_their_order() -> None:
+    together = threading.Barrier(2, timeout=20)
+
+    def meet(number: int) -> int:
+        together.wait()
+        return -number
+
+    assert in_threads(meet, [3, 1]) == [-3, -1]
+
+
+def test_an_error_in_a_thread_leaves_out_what_has_not_begun() -> None:
+    begun: list[int] = []
+
+    def work(number: int) -> None:
+        begun.append(number)
+        raise BadInput("app.empty_file", path=f"{number}.py")
+
+    with pytest.raises(BadInput):
+        in_threads(work, range(1000))
+    assert len(begun) < 1000
