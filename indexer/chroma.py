@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import stat
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +25,9 @@ BATCH = 2000
 # Chroma's default search finds 0.907 of the exact ten nearest among 30,000 vectors; with 200 candidates all but a few
 # (0.998 of the ten nearest among 12,000 passages). Its default graph is enough for that, at half the time of a larger.
 _HNSW = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16}}
+# hnswlib's header.bin as Chroma 1.5 writes it: version, offset, capacity, elements, bytes of an element.
+_HEADER = struct.Struct("<i4Q")
+_BYTES_OF_A_LENGTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +47,10 @@ def write_chroma(
 
     Their vectors lie beside the folder. Raises `StoreError` when it cannot be written.
     """
-    with _translated(folder):
+    with _translated(folder), _private(folder):
         if previous is not None:
-            shutil.copytree(previous, folder)
+            shutil.copytree(previous, folder, dirs_exist_ok=True)
+            folder.chmod(stat.S_IRWXU)
             if not items and not gone:
                 return
         collection = _open(folder)
@@ -68,6 +75,29 @@ def query_chroma(folder: Path, vector: Vectors, count: int) -> list[tuple[str, f
         found = _open(folder).query(query_embeddings=vector[None, :], n_results=count, include=["distances"])
         distances = found["distances"]
         return [(key, 1.0 - d) for key, d in zip(found["ids"][0], distances[0] if distances else [], strict=True)]
+
+
+@contextmanager
+def _private(folder: Path) -> Iterator[None]:
+    """Make a folder that nobody else can read until what Chroma wrote into it without need is wiped out."""
+    folder.mkdir(mode=stat.S_IRWXU)
+    yield
+    _wipe_unused(folder)
+    folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+
+
+def _wipe_unused(folder: Path) -> None:
+    """Overwrite the places of a collection that no vector uses.
+
+    Chroma saves them as the memory was when it got it: it may have held a key, or another secret of the process.
+    """
+    for header in folder.glob("*/header.bin"):
+        _version, _offset, _capacity, count, width = _HEADER.unpack_from(header.read_bytes())
+        for name, bytes_ in (("data_level0.bin", width), ("length.bin", _BYTES_OF_A_LENGTH)):
+            with (header.parent / name).open("r+b") as file:
+                size = file.seek(0, 2)
+                unused = file.seek(min(count * bytes_, size))
+                file.write(bytes(size - unused))
 
 
 def _open(folder: Path) -> Collection:

@@ -1,5 +1,6 @@
 """The index on disk: generations, the lock, kills, a full disk, damage, and Chroma beside the mapped vectors."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -105,6 +106,41 @@ def test_chroma_follows_an_update(tmp_path: Path) -> None:
     keys = {key for key, _ in query_chroma(generation.folder / "chroma", vector, 10)}
     assert keys == {row.passage.key for row in generation.shelf.rows(range(10))}
     assert len(keys) == 4
+
+
+def leave_in_memory(secret: bytes) -> None:
+    """Free memory of the sizes that Chroma asks for when it makes a collection, full of a secret."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.c_size_t],
+        [ctypes.c_void_p],
+    )
+    places = [(libc.malloc(size), size) for size in (400, 39_600) for _ in range(100)]
+    for place, size in places:
+        ctypes.memmove(place, (secret * size)[:size], size)
+    for place, _ in places:
+        libc.free(place)
+
+
+def test_memory_that_was_freed_does_not_reach_the_index(tmp_path: Path) -> None:
+    for count in (30, 31):
+        leave_in_memory(b"sk-freed")
+        build(tmp_path, cards(count))
+    unused = [p.read_bytes() for name in ("length", "data_level0") for p in tmp_path.rglob(f"{name}.bin")]
+    # Chroma keeps the vectors of so few passages elsewhere, so that all of it is unused.
+    assert [set(content) for content in unused] == [{0}] * 4
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o2775])
+def test_chroma_can_be_read_by_those_who_can_read_the_index(tmp_path: Path, mode: int) -> None:
+    build(tmp_path, cards(3))
+    (tmp_path / "generations").chmod(mode)
+    for salt in ("a", "b"):
+        build(tmp_path, cards(3, salt))
+        folder = current_folder(tmp_path)
+        assert folder is not None
+        assert (folder / "chroma").stat().st_mode == folder.stat().st_mode
 
 
 def test_corpora_not_named_stay_unless_the_build_is_fresh(tmp_path: Path, sample_tree: Path) -> None:
