@@ -26,9 +26,11 @@ from retriever.records import Hit, Query
 from retriever.search import Index
 
 # A counterfactual costs one capture and one compilation (about 0.4 s for a vector kernel on two cores); the shares of
-# the findings below the most severe ones are too small for it to matter.
+# the findings below the most severe ones are too small for it to matter. The first are judged however small they are:
+# in a kernel with few findings they are what it is about.
 MAX_COUNTERFACTUALS = 8
 LEAST_JUDGED = 0.01
+ALWAYS_JUDGED = 2
 EVIDENCE_PER_FINDING = 4
 # The two compilers have separate histories: a passage of the other one proves nothing here.
 _SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")

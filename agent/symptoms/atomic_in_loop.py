@@ -54,7 +54,8 @@ ATOMIC_IN_LOOP = Symptom(
     rung="ir",
     passes=("hivm-decompose-op",),
     ops=("hivm.hir.store", "hivm.hir.atomic_rmw"),
-    query="atomic store hardware atomic kind add max min decompose atomic in loop iteration not combined",
+    query="atomic store hardware atomic kind add max min decompose atomic in loop iteration not combined "
+    "isHWAtomic isSWAtomic",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -49,7 +49,8 @@ ATOMIC_LOCK = Symptom(
     rung="ir",
     passes=("hivm-decompose-op",),
     ops=("hivm.hir.sync_block_lock", "hivm.hir.atomic_rmw"),
-    query="atomic store hardware atomic add max min only and or xor software sync block lock decompose",
+    query="atomic store hardware atomic add max min only and or xor software sync block lock decompose "
+    "isHWAtomic isSWAtomic",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -52,7 +52,7 @@ CAST_PINGPONG = Symptom(
     rung="ir",
     passes=(),
     ops=("hivm.hir.vcast", "arith.truncf", "arith.extf"),
-    query="fold cast truncf extf pair f16 f32 round trip normalize cast only scalar folded",
+    query="fold cast truncf extf pair f16 f32 round trip normalize cast only scalar folded NormalizetruncfExtf",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -40,7 +40,8 @@ DIVMOD_INDEX = Symptom(
     rung="ir",
     passes=(UNSTRUCTURE,),
     ops=("arith.divsi", "arith.remsi", "scf.for"),
-    query="offset analysis division remainder unstructured unless scalar divsi remsi load becomes scalar loop",
+    query="offset analysis division remainder unstructured unless scalar divsi remsi load becomes scalar loop "
+    "parseBinaryOp parseArithOp setUnstructured",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -72,7 +72,8 @@ DOT_ACC_INIT = Symptom(
     rung="ir",
     passes=("hivm-normalize-matmul", "hivm-inline-fixpipe"),
     ops=("hivm.hir.mmadL1", "hivm.hir.fixpipe", "hivm.hir.vadd"),
-    query="normalize matmul accumulator init condition not zero fill per channel bias decompose mmad vadd fixpipe",
+    query="normalize matmul accumulator init condition not zero fill per channel bias decompose mmad vadd fixpipe "
+    "decomposeMatmulWithElementwiseAdd",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -60,7 +60,8 @@ DOT_SCALE_IN_LOOP = Symptom(
     rung="ir",
     passes=(*FIXPIPE_PASSES, "insert-workspace-for-mix-cv"),
     ops=("hivm.hir.mmadL1", "hivm.hir.fixpipe"),
-    query="inline fixpipe matmul result used by vector operation in loop workspace mix cube vector L0C accumulate",
+    query="inline fixpipe matmul result used by vector operation in loop workspace mix cube vector L0C accumulate "
+    "InsertFixpipeOpPattern",
     detect=_detect,
     counterfactual=_counterfactual,
 )

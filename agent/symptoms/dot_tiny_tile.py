@@ -61,7 +61,8 @@ DOT_TINY_TILE = Symptom(
     rung="ir",
     passes=(LAYOUT,),
     ops=("hivm.hir.mmadL1",),
-    query="infer data layout ND shape rounded up to fractal block 16 nz layout mmadL1 small tile",
+    query="infer data layout ND shape rounded up to fractal block 16 nz layout mmadL1 small tile "
+    "computeTargetLayoutShape",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -63,7 +63,8 @@ GATHER_SCALAR = Symptom(
     rung="ir",
     passes=(UNSTRUCTURE,),
     ops=("tt.load", "scf.for"),
-    query="offset analysis load operand unstructured axis indirect scalar loop ExtractedLoadOrStore discrete",
+    query="offset analysis load operand unstructured axis indirect scalar loop ExtractedLoadOrStore discrete "
+    "parseLoad setUnstructured",
     detect=_detect,
     counterfactual=_counterfactual,
 )

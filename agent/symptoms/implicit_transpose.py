@@ -44,7 +44,8 @@ IMPLICIT_TRANSPOSE = Symptom(
     rung="ir",
     passes=(RECOGNIZE, ALIGN, "hivm-mark-stride-align"),
     ops=("hivm.hir.load", "hivm.hir.vdeinterleave"),
-    query="implicit transpose with last axis load strides swapped deinterleave stride align padded rank 3 buffer",
+    query="implicit transpose with last axis load strides swapped deinterleave stride align padded rank 3 buffer "
+    "isDeinterleavePattern isLastDimUnContinuous",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -55,7 +55,8 @@ INVARIANT_LOAD = Symptom(
     rung="ir",
     passes=(),
     ops=("hivm.hir.load", "scf.for"),
-    query="loop invariant code motion pure operations only load writes destination buffer not hoisted pipeline",
+    query="loop invariant code motion pure operations only load writes destination buffer not hoisted pipeline "
+    "createLoopInvariantCodeMotionPass",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -48,7 +48,8 @@ PERMUTE3D = Symptom(
     rung="ir",
     passes=(DECOMPOSE,),
     ops=("linalg.transpose", "hivm.hir.vtranspose"),
-    query="decompose transpose permutation more than two displaced axes pairwise swaps two transposes",
+    query="decompose transpose permutation more than two displaced axes pairwise swaps two transposes "
+    "TransposeDecomposeInterface decomposeTransposeOp",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -27,7 +27,8 @@ SCATTER_SCALAR = Symptom(
     rung="ir",
     passes=(UNSTRUCTURE,),
     ops=("tt.store", "scf.for"),
-    query="offset analysis load operand unstructured axis indirect store scatter scalar loop ExtractedLoadOrStore",
+    query="offset analysis load operand unstructured axis indirect store scatter scalar loop ExtractedLoadOrStore "
+    "parseLoad setUnstructured",
     detect=_detect,
     counterfactual=_counterfactual,
 )

@@ -82,7 +82,8 @@ STATIC_STRIDE = Symptom(
     rung="ir",
     passes=PASSES,
     ops=("hivm.hir.vdeinterleave", "hivm.hir.load"),
-    query="recognize deinterleave non-unit last stride load contiguous buffer channel num stride align 32 byte slot",
+    query="recognize deinterleave non-unit last stride load contiguous buffer channel num stride align 32 byte slot "
+    "isDeinterleavePattern isLastDimUnContinuous",
     detect=_detect,
     counterfactual=_counterfactual,
 )
