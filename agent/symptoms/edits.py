@@ -37,13 +37,14 @@ class Code:
         self.line = line
         self.launch = launch
         self._lines = source.encode().splitlines(keepends=True)
-        self.function = self._enclosing(ast.parse(source))
+        self._functions = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)]
+        self.kernel = max(
+            (f for f in self._functions if f.name == launch.kernel), key=_line, default=self._functions[0]
+        )
+        self.function = self._around(line)
 
-    def _enclosing(self, tree: ast.Module) -> ast.FunctionDef:
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and _covers(n, self.line)]
-        if not found:
-            found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == self.launch.kernel]
-        return max(found, key=lambda n: n.lineno)
+    def _around(self, line: int) -> ast.FunctionDef:
+        return max((f for f in self._functions if _covers(f, line)), key=_line, default=self.kernel)
 
     @property
     def constants(self) -> set[str]:
@@ -54,12 +55,16 @@ class Code:
 
     @property
     def pointers(self) -> set[str]:
-        """Return the parameters that are pointers at this launch."""
-        return {name for name, kind in self.launch.signature.items() if kind.startswith("*")}
+        """Return the parameters that are pointers at this launch, those that are handed to a helper among them."""
+        found = {name for name, kind in self.launch.signature.items() if kind.startswith("*")}
+        if self.function is not self.kernel:
+            params = [a.arg for a in self.function.args.args]
+            found |= {p for p in params if any(names_in(value) & found for value, _ in self._handed(p, self.function))}
+        return found
 
     def statements(self) -> Iterator[ast.stmt]:
         """Yield the simple statements of the function in order."""
-        yield from (n for n in ast.walk(self.function) if isinstance(n, _SIMPLE))
+        yield from _statements(self.function)
 
     def here(self) -> list[ast.stmt]:
         """Return the simple statements that cover the line."""
@@ -71,18 +76,40 @@ class Code:
 
     def assigned(self, name: str) -> list[ast.expr]:
         """Return every value that the function assigns to a name."""
-        return [value for s in self.statements() if (value := _assigned_value(s, name)) is not None]
+        return _assigned_in(self.function, name)
 
     def feeding(self, roots: Iterable[ast.expr]) -> list[ast.expr]:
-        """Return the roots and all expressions that the names in them are computed from."""
-        found, names, waiting = [], set[str](), list(roots)
+        """Return the roots and all expressions that the names in them are computed from, in helpers and callers too."""
+        found: list[ast.expr] = []
+        seen: set[tuple[str, str]] = set()
+        waiting = [(root, self._around(getattr(root, "lineno", self.line))) for root in roots]
         while waiting:
-            expr = waiting.pop(0)
+            expr, where = waiting.pop(0)
             found.append(expr)
-            for name in names_in(expr) - names:
-                names.add(name)
-                waiting += self.assigned(name)
+            for name in names_in(expr):
+                if (where.name, name) not in seen:
+                    seen.add((where.name, name))
+                    waiting += [(value, where) for value in _assigned_in(where, name)]
+                    waiting += [*self._returned(name), *self._handed(name, where)]
         return found
+
+    def _returned(self, name: str) -> list[tuple[ast.expr, ast.FunctionDef]]:
+        """Return what a function of the file of that name returns."""
+        called = [f for f in self._functions if f.name == name and f is not self.kernel]
+        ends = [(n, f) for f in called for n in ast.walk(f) if isinstance(n, ast.Return)]
+        return [(end.value, f) for end, f in ends if end.value is not None]
+
+    def _handed(self, name: str, callee: ast.FunctionDef) -> list[tuple[ast.expr, ast.FunctionDef]]:
+        """Return what the file's calls of a function hand over for one of its parameters."""
+        params = [a.arg for a in callee.args.args]
+        if name not in params:
+            return []
+        calls = [
+            (n, f) for f in self._functions if f is not callee
+            for n in ast.walk(f) if isinstance(n, ast.Call) and is_call(n, callee.name)
+        ]  # fmt: skip
+        placed = [(c.args[params.index(name)], f) for c, f in calls if params.index(name) < len(c.args)]
+        return placed + [(k.value, f) for c, f in calls for k in c.keywords if k.arg == name]
 
     def is_tensor(self, expr: ast.expr) -> bool:
         """Tell whether an expression is computed from a range, so that it holds many values."""
@@ -121,8 +148,8 @@ class Code:
         return starts[0] + node.col_offset, starts[1] + node.end_col_offset
 
     def wrap_body(self, header: str) -> Edit:
-        """Put the function's body, its docstring apart, under a compound statement."""
-        body = self.function.body
+        """Put the kernel's body, its docstring apart, under a compound statement."""
+        body = self.kernel.body
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1:
             body = body[1:]
         first, last = body[0].lineno - 1, body[-1].end_lineno or body[-1].lineno
@@ -150,13 +177,34 @@ class Code:
         return Edit((data[:start] + header.encode() + b"\n" + data[stop:]).decode(), old, header)
 
 
+def _statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
+    yield from (n for n in ast.walk(function) if isinstance(n, _SIMPLE))
+
+
+def _assigned_in(function: ast.FunctionDef, name: str) -> list[ast.expr]:
+    return [value for s in _statements(function) if (value := _assigned_value(s, name)) is not None]
+
+
 def _assigned_value(statement: ast.stmt, name: str) -> ast.expr | None:
     if isinstance(statement, ast.Assign):
-        named = any(isinstance(t, ast.Name) and t.id == name for t in statement.targets)
-        return statement.value if named else None
+        values = (value for t in statement.targets if (value := _of_target(t, statement.value, name)) is not None)
+        return next(values, None)
     if isinstance(statement, (ast.AugAssign, ast.AnnAssign)) and isinstance(statement.target, ast.Name):
         return statement.value if statement.target.id == name else None
     return None
+
+
+def _of_target(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:
+    """Return what a target gives to a name: of a tuple its own part, where the value is written as one."""
+    if isinstance(target, ast.Name):
+        return value if target.id == name else None
+    if not isinstance(target, ast.Tuple):
+        return None
+    places = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Name) and t.id == name]
+    if not places:
+        return None
+    apart = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+    return value.elts[places[0]] if apart and isinstance(value, ast.Tuple) else value
 
 
 def _collect(node: ast.AST, visit: Visit, edits: list[tuple[ast.expr, str]], seen: set[int]) -> None:

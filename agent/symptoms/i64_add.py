@@ -25,16 +25,20 @@ def _detect(subject: Subject) -> list[Structure]:
 
 def _narrow(code: Code, node: ast.expr) -> str | None:
     if isinstance(node, ast.BinOp) and not code.is_constant(node) and not names_in(node) & code.pointers:
-        left, right = (_side(code, s) for s in (node.left, node.right))
-        symbol = ast.unparse(ast.BinOp(ast.Name("l"), node.op, ast.Name("r")))[1:-1]
-        return f"({left}{symbol}{right})"
+        return _side(code, node)
     if isinstance(node, ast.Call) and is_call(node, "abs", "maximum", "minimum"):
         return f"{ast.unparse(node.func)}({', '.join(_side(code, a) for a in node.args)})"
     return None
 
 
 def _side(code: Code, expr: ast.expr) -> str:
-    return ast.unparse(expr) if code.is_constant(expr) else cast(_all_narrow(expr), "int32")
+    """Cast what an expression is made of, not its result: each operation in it must become one of 32 bits."""
+    if code.is_constant(expr):
+        return ast.unparse(expr)
+    if isinstance(expr, ast.BinOp):
+        symbol = ast.unparse(ast.BinOp(ast.Name("l"), expr.op, ast.Name("r")))[1:-1]
+        return f"({_side(code, expr.left)}{symbol}{_side(code, expr.right)})"
+    return cast(_all_narrow(expr), "int32")
 
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:

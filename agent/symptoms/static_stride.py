@@ -8,8 +8,9 @@ from agent.records import Structure
 from agent.symptoms.access import Transfer, deinterleaves, spread_origin, stride_structures
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code
-from agent.symptoms.origin import Origin, origin_at
-from agent.symptoms.structure import line_of
+from agent.symptoms.origin import Origin, origin, origin_at
+from agent.symptoms.structure import flows, has_op, line_of
+from indexer.ir.records import IrOp, Snapshot
 
 RECOGNIZE = "hivm-recognize-deinterleave-op"
 ALIGN = "hivm-enable-stride-align"
@@ -30,7 +31,30 @@ def _detect(subject: Subject) -> list[Structure]:
 
 
 def _origin(subject: Subject, transfer: Transfer) -> Origin:
-    return deinterleave_origin(subject, transfer) or spread_origin(subject, transfer)
+    made_by = deinterleave_origin(subject, transfer) or spread_origin(subject, transfer)
+    if made_by.pass_argument in PASSES or splits(subject, line_of(transfer.op)):
+        return made_by
+    return _pair_origin(subject, line_of(transfer.op)) or made_by
+
+
+def splits(subject: Subject, line: int | None) -> bool:
+    """Tell whether the kernel itself takes a tile apart on a line."""
+    first = subject.compilation.snapshots[:1]
+    return any(op.name == "tt.split" and line_of(op) == line for s in first for f in flows(s) for op in f.ops)
+
+
+def _pair_origin(subject: Subject, line: int | None) -> Origin | None:
+    """Find the adapter's pass that made of a stride of two a load of both and a slice of every second element."""
+
+    def halves(snapshot: Snapshot) -> bool:
+        return has_op(snapshot, lambda op: line_of(op) == line and _takes_every_second(op))
+
+    made = [s for s in subject.compilation.snapshots if s.compiler == "adapter" and halves(s)]
+    return origin(subject, made[-1], halves) if made else None
+
+
+def _takes_every_second(op: IrOp) -> bool:
+    return op.name == "tensor.extract_slice" and op.attributes.get("static_strides", "").rstrip("> ").endswith(" 2")
 
 
 def deinterleave_origin(subject: Subject, transfer: Transfer) -> Origin | None:

@@ -43,7 +43,7 @@ def edited(symptom: str, *lines: str, line: int = -1) -> str:
     [
         ("i64_cmp", "m = offs.to(tl.int64) < n", "m = (offs.to(tl.int32) < n.to(tl.int32))"),
         ("i64_cmp", "m = tl.where(offs < BLOCK, n, 0)", "m = tl.where((offs.to(tl.int32) < BLOCK), n, 0)"),
-        ("i64_add", "k = n * 31 + rows", "k = ((n * 31).to(tl.int32) + rows.to(tl.int32))"),
+        ("i64_add", "k = n * 31 + rows", "k = ((n.to(tl.int32) * 31) + rows.to(tl.int32))"),
         ("int_mod", "k = rows % s", "k = (rows & s)"),
         ("tensor_shift", "k = rows >> offs", "k = (rows + offs)"),
         ("cumsum_last", "k = tl.cumsum(offs, 0)", "k = offs"),
@@ -84,6 +84,38 @@ def test_an_index_load_through_a_named_pointer_is_replaced_by_its_offsets() -> N
 def test_nested_divisions_go_together_and_constant_ones_stay() -> None:
     lines = ("h = (offs // 7) % 5 + BLOCK // 4", "x = tl.load(x_ptr + h)")
     assert edited("divmod_index", *lines).splitlines()[0] == "h = offs + BLOCK // 4"
+
+
+HELPERS = """
+
+@triton.jit
+def unravel(i, W):
+    row = i // W
+    return row, i % W
+
+
+@triton.jit
+def pick(p, at):
+    return tl.load(p + at)
+"""
+
+
+def test_what_a_helper_computes_is_followed_into_it() -> None:
+    lines = ("a, b = unravel(offs, BLOCK)", "x = tl.load(x_ptr + a + b)")
+    found = edited("divmod_index", *lines, HELPERS, line=2)
+    assert "row = i\nreturn row, i" in found
+
+
+def test_what_a_helper_is_handed_is_followed_to_its_caller() -> None:
+    lines = ("idx = tl.load(i_ptr + offs)", "x = pick(x_ptr, idx)", HELPERS)
+    inside = len(lines) - 1 + HELPERS[: HELPERS.index("return tl.load")].count("\n") + 1
+    assert edited("gather_scalar", *lines, line=inside).splitlines()[0] == "idx = (0 + offs)"
+
+
+def test_the_body_of_the_kernel_is_wrapped_for_a_line_of_its_helper() -> None:
+    source = HEAD + "    tl.store(o_ptr + offs, pick(x_ptr, offs))\n" + HELPERS
+    text = Code(source, source.count("\n"), LAUNCH).wrap_body("for _round in range(0, 2):").source
+    assert text.index("for _round") < text.index("tl.store")
 
 
 def test_an_accumulator_starts_from_zeros_of_its_own_shape() -> None:

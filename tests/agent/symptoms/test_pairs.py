@@ -104,3 +104,13 @@ def test_a_split_that_the_kernel_itself_makes_is_no_stride(bench: Workbench) -> 
     subject = subject_of(bench, KernelSource(Path("split.py"), SPLIT))
     assert "hivm.hir.vdeinterleave" in {blame.op for blame in subject.blames}
     assert BY_ID["static_stride"].detect(subject) == []
+
+
+@pytest.mark.slow
+def test_every_second_element_is_a_stride_though_the_adapter_loads_them_all(bench: Workbench) -> None:
+    text = SPLIT.replace(
+        "wide = tl.load(x_ptr + tl.arange(0, 2 * BLOCK))", "even = tl.load(x_ptr + 2 * tl.arange(0, BLOCK))"
+    )
+    text = "\n".join(line for line in text.splitlines() if "tl.split" not in line) + "\n"
+    (found,) = BY_ID["static_stride"].detect(subject_of(bench, KernelSource(Path("half.py"), text)))
+    assert (text.splitlines()[found.line - 1].split()[0], found.pass_argument) == ("even", "triton-to-linalg")
