@@ -10,7 +10,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; 
 BIN := .venv/bin
 STAMPS := .venv/stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
-# Byte code is written when a module is first imported; doing it for all of torch at once costs a minute.
+# Byte code is written when a module is first imported; doing it for all of torch at once costs a minute. Many container
+# images forbid it, and then each start of a program compiles what it imports: torch alone 4 s. Empty means allowed.
+export PYTHONDONTWRITEBYTECODE :=
 PIP_INSTALL := $(PIP) install --quiet --no-compile
 # What the toolchain installer needs, so that it can work while the large packages arrive.
 EARLY := typer rich pydantic filelock platformdirs packaging tomli
@@ -45,7 +47,8 @@ endef
 export EARLY_PINS
 
 $(STAMPS)/packages: pyproject.toml | $(STAMPS)/venv
-	@$(call step,packages,from=$$($(BIN)/python -m agent.toolchain.torch_index) && $(PIP_INSTALL) $$from --editable '.[dev]')
+	@$(call step,packages,from=$$($(BIN)/python -m agent.toolchain.torch_index) && $(PIP_INSTALL) $$from --editable '.[dev]' && \
+	  $(BIN)/python -m compileall -q agent indexer retriever)
 	@touch $@
 
 # No stamp: the compilers live outside this folder, and finding them there takes half a second.

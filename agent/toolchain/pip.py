@@ -86,9 +86,14 @@ def install_requirements(
 
 
 def run_step(command: list[str]) -> str:
-    """Run a step that is short, and give what it printed; raises `ToolchainError` with what it said last."""
+    """Run a step that is short, and give what it printed; raises `ToolchainError` with what it said last.
+
+    Byte code may be written even where the environment forbids it, as many container images do: the sandboxed worker
+    cannot, and would compile torch at each start (4 s).
+    """
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=STEP_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=STEP_SECONDS, check=False, env=env)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError("toolchain.step_failed", command=" ".join(command), reason=error) from error
     if done.returncode:

@@ -28,6 +28,8 @@ from indexer.messages import Message, message
 
 # What a build of AscendNPU-IR must have; what it lacks of the others comes from the wheel.
 BUILD_TOOLS = ("bishengir-compile", "bishengir-opt")
+# What the worker imports, at its start and for its first tensor without data.
+_IMPORTS = "import triton, torch, numpy, pybind11, triton.backends.ascend.compiler; torch.empty(2, device='meta').add(1)"
 
 Tell = Callable[[Message], None]
 
@@ -185,10 +187,9 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
 
 
 def _verify(folder: Path, python: str, requirements: tuple[str, ...]) -> Installed:
+    """Import what the worker imports, which also leaves the byte code that it starts from; then ask the compilers."""
     install = inspect_environment(folder / "bin" / "python")
-    run_step(
-        [str(install.python), "-c", "import triton, torch, numpy, pybind11; import triton.backends.ascend.compiler"]
-    )
+    run_step([str(install.python), "-c", _IMPORTS])
     run_step([str(install.adapter), "--version"])
     return Installed(python, requirements, read_versions(install.site), read_commits(install))
 

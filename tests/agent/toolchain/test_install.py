@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from agent.toolchain.commits import Expected, expected_commits, read_commits, read_versions
 from agent.toolchain.install import find_ascend, inspect_environment, private_environment, read_pins
-from agent.toolchain.pip import install_requirements, make_environment
+from agent.toolchain.pip import install_requirements, make_environment, run_step
 from agent.toolchain.provision import (
     Choice,
     chosen_pins,
@@ -118,6 +118,16 @@ def test_a_failed_install_leaves_the_old_environment_and_nothing_else(monkeypatc
         install_ascend(lambda _note: None)
     assert private_environment().resolve() == old
     assert list(old.parent.iterdir()) == [old]
+
+
+def test_what_a_step_imports_is_there_as_byte_code_even_where_the_environment_forbids_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported.py").write_text("")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run_step([sys.executable, "-c", "import imported"])
+    assert list(tmp_path.glob("__pycache__/imported.*.pyc"))
 
 
 @pytest.mark.slow
