@@ -16,14 +16,13 @@ from typing import Any
 import anyio
 from anyio.abc import Process
 
+from agent.mcp.child import GRACE_SECONDS
 from indexer.errors import BadInput, SandboxError
 
 # Called about every second with the seconds that have gone, and the command's last line of progress.
 Tick = Callable[[float, str], Awaitable[None]]
 
 TICK_SECONDS = 1.0
-# Between Ctrl-C, which cleans up, and the end of the whole process group.
-GRACE_SECONDS = 5.0
 
 
 def inside(root: Path, file: str) -> Path:
@@ -42,7 +41,7 @@ async def call(arguments: Sequence[str], folder: Path, seconds: float, tick: Tic
     """
     command = [sys.executable, "-P", "-m", "agent.mcp.child", *arguments, "--json"]
     process = await anyio.open_process(
-        command, cwd=folder, stdin=subprocess.DEVNULL, start_new_session=True, env={**os.environ, "NO_COLOR": "1"}
+        command, cwd=folder, stdin=subprocess.PIPE, start_new_session=True, env={**os.environ, "NO_COLOR": "1"}
     )
     told = _Told()
     try:
@@ -93,12 +92,12 @@ async def _all_of(process: Process) -> bytes:
 
 
 async def _end(process: Process) -> None:
-    """End the command with its process group: first as Ctrl-C does, so that its scratch folders go."""
+    """End the command with its group: it interrupts itself when its stdin ends, so that its scratch folders go."""
     with anyio.CancelScope(shield=True):
-        if process.returncode is None:
-            process.send_signal(signal.SIGINT)
-            with anyio.move_on_after(GRACE_SECONDS):
-                await process.wait()
+        if process.stdin is not None:
+            await process.stdin.aclose()
+        with anyio.move_on_after(2 * GRACE_SECONDS):
+            await process.wait()
         with contextlib.suppress(ProcessLookupError):  # nothing of it is left
             os.killpg(process.pid, signal.SIGKILL)
         await process.aclose()

@@ -60,7 +60,10 @@ def main() -> None:
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent dies: a killed tritonkb leaves nothing behind."""
+    """Ask the kernel to kill this process when its parent dies: a killed tritonkb leaves nothing behind.
+
+    A parent that died before it was asked is told by the end of stdin.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -84,9 +87,9 @@ def _serve(
     frames.widen(answer_write)
     start, spent = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     phase.begin()
-    child = os.fork()
+    worker, child = os.getpid(), os.fork()
     if child == 0:
-        _run_child(header, blobs, folder, answer_write, output_write)
+        _run_child(worker, header, blobs, folder, answer_write, output_write)
     os.close(answer_write)
     os.close(output_write)
     watch = _Watch(child, answer_read, output_read, header, alone=alone)
@@ -104,12 +107,14 @@ def _serve(
     return answer, out
 
 
-def _run_child(header: dict[str, Any], blobs: list[bytes], folder: Path, answer: int, output: int) -> None:
+def _run_child(worker: int, header: dict[str, Any], blobs: list[bytes], folder: Path, answer: int, output: int) -> None:
     """Become the job: own session, no protocol descriptors, limits; never returns."""
     code = 1
     try:
         os.setsid()
         _die_with_parent()
+        if os.getppid() != worker:  # it died before the kernel was asked, and would not be told of
+            os._exit(code)
         os.dup2(output, 1)
         os.dup2(output, 2)
         _close_all_but({0, 1, 2, answer})
