@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.matching import CorpusStatus, compare
 from agent.sources import CorpusSpec, open_tree, parse_spec
@@ -20,10 +21,12 @@ from indexer.messages import Message
 from indexer.reading import Job, Progress, taken_entries
 from indexer.records import Passage, Sort
 from indexer.repair import no_index
-from indexer.server import Mirror, Server, leased
 from indexer.store import CorpusMark, current_folder, read_store_manifest
 from retriever.records import Hit, Query
-from retriever.search import Index, open_knowledge_base
+
+if TYPE_CHECKING:
+    from indexer.server import Mirror
+    from retriever.search import Index
 
 Tell = Callable[[Message], None]
 
@@ -77,6 +80,8 @@ def writable_store(store: str | Path | None, manner: Manner) -> Iterator[Path]:
     if mirror is None:
         yield store_folder(store)
         return
+    from indexer.server import leased  # noqa: PLC0415 - as below
+
     with leased(mirror.server, manner.wait_seconds, manner.waiting) as lease:
         yield mirror.refresh()
         mirror.publish(manner.keep, lease)
@@ -85,12 +90,16 @@ def writable_store(store: str | Path | None, manner: Manner) -> Iterator[Path]:
 def _mirror(store: str | Path) -> Mirror | None:
     if not str(store).startswith(("http://", "https://")):
         return None
+    from indexer.server import Mirror, Server  # noqa: PLC0415 - HTTP is for a server alone
+
     name = hashlib.sha256(str(store).rstrip("/").encode()).hexdigest()[:16]
     return Mirror(Server(str(store)), data_home() / "servers" / name)
 
 
 def open_library(store: str | Path | None) -> Library:
     """Open the index; raises `StoreError` where there is none, or it is damaged."""
+    from retriever.search import open_knowledge_base  # noqa: PLC0415 - the ranking; building and updating do not search
+
     return Library(open_knowledge_base(store_folder(store)))
 
 
@@ -137,7 +146,8 @@ def _read_again(mark: CorpusMark, progress: Progress, tell: Tell) -> Job | Kept:
     try:
         spec = parse_spec(mark.source)
         job = Job(_opened(spec, progress, tell), spec.manifest, spec.text)
-        taken_entries(job)
+        if job.tree.corpus.commit != mark.commit:
+            taken_entries(job)
     except (BadInput, StoreError, ToolchainError) as error:
         return Kept(mark.name, error.note)
     return job

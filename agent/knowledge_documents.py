@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from agent.contract import Doc
+from agent.contract_parts import Doc
 from agent.knowledge import Answer
 from agent.matching import CorpusStatus, mending_command
 from indexer.build import BuildReport

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from indexer.chunk import CHUNKER_VERSION
 from indexer.crew import AHEAD, RAY, Spent, ahead
 from indexer.errors import BadInput, StoreError, TritonkbError
-from indexer.symbols import SYMBOLS_VERSION
+from indexer.records import SYMBOLS_VERSION
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from filelock import FileLock
-
 from indexer.errors import BadInput, StoreError
 from indexer.git import GitTree, is_url, resolve
 from indexer.git_process import end_git, fetching_environment, reason_of, run_git, start_git
@@ -42,6 +40,8 @@ def fetch(
 
     With `takes`, the contents of other files stay where they are. Raises `StoreError` naming what each address said.
     """
+    from filelock import FileLock  # noqa: PLC0415 - it loads asyncio; what lies on this machine needs no fetch
+
     _check(urls, revision)
     into.mkdir(parents=True, exist_ok=True)
     with FileLock(into.with_name(f"{into.name}.lock")):

@@ -14,6 +14,8 @@ Language = Literal["cpp", "tablegen", "mlir", "python", "markdown", "rst", "text
 # What a passage is to a thing: a pattern `lowers` the operation that it matches and `makes` those that it creates.
 Relation = Literal["defines", "implements", "tests", "documents", "uses", "option_of", "lowers", "makes"]
 Sort = Literal["pass", "op", "option", "symbol", "diagnostic"]
+# Raised whenever the same passages would get other names or links: nothing is skipped then.
+SYMBOLS_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

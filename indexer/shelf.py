@@ -38,6 +38,7 @@ DROP TABLE IF EXISTS rows;
 CREATE TABLE rows(row INTEGER PRIMARY KEY, id INTEGER);
 INSERT INTO rows SELECT row_number() OVER (ORDER BY corpus, path, first, id) - 1, id FROM passages;
 CREATE UNIQUE INDEX rows_id ON rows(id);
+CREATE INDEX IF NOT EXISTS passages_sorts ON passages(corpus, kind, language);
 """
 _NAMES = """
 DROP TABLE IF EXISTS names;

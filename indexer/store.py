@@ -120,6 +120,38 @@ class Generation:
         return Links.of(self.shelf.links())
 
 
+# The arrays of a generation with one item a passage, and the others, by field of words.
+_ARRAYS = ("vectors.npy", "columns.npy")
+_FIELDS = ("body", "natural")
+_FIELD_ARRAYS = ("scores", "rows", "starts", "counts", "counts_words", "counts_starts")
+# Smaller files are read: one without items cannot be mapped.
+_MAPPED_BYTES = 4096
+
+
+def check_files(folder: Path, passages: int) -> None:
+    """Raise `StoreError` where a file of a finished generation is missing, cut short, or of other passages.
+
+    Arrays are mapped and only the ends of the vocabularies read: this is cheap, and finds what a disk or a copy lost.
+    """
+    try:
+        counts = [len(_mapped(folder / name)) for name in _ARRAYS]
+        for field_ in (folder / name for name in _FIELDS):
+            for name in _FIELD_ARRAYS:
+                _mapped(field_ / f"{name}.npy")
+            counts.append(int(np.load(field_ / "count.npy")))
+            vocabulary = (field_ / "words.json").read_bytes()
+            if (vocabulary[:1], vocabulary[-1:]) != (b"{", b"}"):
+                raise damaged(folder, field_ / "words.json")
+    except (OSError, ValueError, EOFError, TypeError) as error:
+        raise damaged(folder, error) from error
+    if set(counts) != {passages}:
+        raise damaged(folder, f"{sorted(set(counts))} != {passages}")
+
+
+def _mapped(path: Path) -> npt.NDArray[Any]:
+    return np.asarray(np.load(path, mmap_mode="r" if path.stat().st_size > _MAPPED_BYTES else None))
+
+
 def read_store_manifest(folder: Path) -> StoreManifest:
     """Read a generation's manifest; raises `StoreError` for one that is damaged or of another version."""
     try:

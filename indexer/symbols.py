@@ -17,10 +17,6 @@ from indexer.records import Naming, Passage, Relation
 _LAST = re.compile(r"::|\.")
 
 
-# Raised whenever the same passages would get other names or links: nothing is skipped then.
-SYMBOLS_VERSION = 2
-
-
 def name_passages(passages: Sequence[Passage], facts: Sequence[Facts] | None = None) -> list[Naming]:
     """Return every naming of the passages; rows are positions in `passages`, and in what was scanned of them."""
     sources = Sources(passages, facts if facts is not None else [scan_passage(p) for p in passages])

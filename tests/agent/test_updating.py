@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +103,22 @@ def test_an_unchanged_index_with_a_file_cut_short_is_damaged(
     assert "nothing has changed" not in out
     assert "is damaged" in err
     assert f"index build --fresh --store {store} --corpus notes={store.parent}/cards --corpus triton-ascend=" in err
+
+
+def test_an_update_without_a_change_loads_nothing_that_makes_an_index(store: Path) -> None:
+    code = """
+import sys
+from agent.cli.main import run
+assert run(["index", "update", "--store", sys.argv[1]]) == 0
+heavy = {"indexer.making", "indexer.naming", "indexer.server", "retriever.search", "agent.contract", "asyncio"}
+assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(store)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "nothing has changed" in ran.stdout

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer import build as building
-from indexer import reading
+from indexer import making, reading
 from indexer.build import BuildReport, Manner, build_index
 from indexer.crew import Alone, Helper, Processes, check_jobs, hire
 from indexer.embed import HashEmbedder
@@ -48,7 +47,7 @@ def divide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a small tree be divided as a large one is."""
     monkeypatch.setattr(reading, "CREW_FILES", 1)
     monkeypatch.setattr(reading, "BATCH_FILES", 2)
-    monkeypatch.setattr(building, "HELPED_PASSAGES", 1)
+    monkeypatch.setattr(making, "HELPED_PASSAGES", 1)
 
 
 def test_processes_answer_in_order_and_their_errors_arrive() -> None:
