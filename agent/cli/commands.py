@@ -50,6 +50,12 @@ COMMANDS = (
         "eval.attribution_summary",
         ("toolchain_python", "unsafe_no_sandbox"),
     ),
+    Command(
+        "eval cost",
+        "agent.cli.eval_cost:cost",
+        "eval.cost_summary",
+        ("toolchain_python", "host_seconds", "unsafe_no_sandbox"),
+    ),
     Command("mcp", "agent.cli.mcp:mcp", "mcp.summary", COMPILING),
     Command("toolchain install", "agent.cli.toolchain:install", "toolchain.install_summary"),
     Command("toolchain list", "agent.cli.toolchain:show", "toolchain.list_summary", ("toolchain_python",)),

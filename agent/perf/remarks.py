@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from agent.perf.constants import Constants
 from agent.perf.events import Access, Event, Transfer, Vector
 from agent.perf.launch import Followed
+from agent.records import Cost
 from agent.toolchain.targets import Target
 from indexer.messages import Message, message
 
@@ -21,6 +22,18 @@ _UNWEIGHTED = frozenset({
     "vgather", "vgathermask", "vtranspose", "vcumsum", "vcumprod", "vsort", "vinterleave", "vdeinterleave", "vflip",
     "vconcat", "vpow", "vsin", "vcos", "vtanh", "verf", "vmod", "vmulextended",
 })  # fmt: skip
+
+
+# The remarks that begin with "low confidence".
+DOUBTS = frozenset({
+    "low_confidence_950", "loop_on_data", "unknown_op", "unweighted_op", "scalar_gm", "atomic", "short_rows",
+    "large_pitch", "unaligned_rows",
+})  # fmt: skip
+
+
+def is_doubtful(cost: Cost) -> bool:
+    """Tell whether a prediction says of itself that its confidence is low."""
+    return any(note.key.removeprefix("perf.") in DOUBTS for note in cost.remarks)
 
 
 @dataclass(slots=True)
