@@ -29,7 +29,9 @@ from indexer.messages import Message, message
 # What a build of AscendNPU-IR must have; what it lacks of the others comes from the wheel.
 BUILD_TOOLS = ("bishengir-compile", "bishengir-opt")
 # What the worker imports, at its start and for its first tensor without data.
-_IMPORTS = "import triton, torch, numpy, pybind11, triton.backends.ascend.compiler; torch.empty(2, device='meta').add(1)"
+_IMPORTS = (
+    "import triton, torch, numpy, pybind11, triton.backends.ascend.compiler; torch.empty(2, device='meta').add(1)"
+)
 
 Tell = Callable[[Message], None]
 
