@@ -23,13 +23,12 @@ from agent.explain.explain import explain
 from agent.explain.portability import Side, compare
 from agent.recompile import Recompilation, find_recompilations
 from agent.recompile_documents import recompile_docs
-from agent.records import KernelSource, Lowered, Lowering, Rung
+from agent.records import KernelSource, Lowering, Rung
 from agent.request import Site
 from agent.sandbox import is_limit
 from agent.toolchain.targets import find_target
 from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput, SandboxError
-from indexer.ir.blame import resolved_share
 from indexer.messages import Lang, render
 
 AnyDoc = TypeVar("AnyDoc", CompileDoc, DiagnoseDoc)
@@ -59,7 +58,7 @@ def _compile_for(site: Site, source: KernelSource, out: Path | None) -> tuple[Si
     with _open(site, every_pass=True) as bench:
         # The compilers run in folders of their own.
         lowering = bench.lower(source, keep=None if out is None else out.resolve())
-    docs = [compile_doc(item, _share(item), site.lang) for item in lowering.launches]
+    docs = [compile_doc(item, site.lang) for item in lowering.launches]
     told = explain(lowering, None)
     explained = [explanation_doc(e, source.text, site.lang) for e in told]
     doc = docs[lowering.costliest].model_copy(update={"launches": docs, "explanations": explained})
@@ -72,10 +71,6 @@ def _compared(sides: list[Side], docs: list[AnyDoc], lang: Lang) -> AnyDoc:
         return docs[0]
     said = [render(note, lang) for note in compare(sides)]
     return docs[0].model_copy(update={"targets": docs, "portability": said})
-
-
-def _share(item: Lowered) -> float | None:
-    return resolved_share(item.compilation.hivm) if item.compilation.hivm is not None else None
 
 
 def blame_kernel(site: Site, source: KernelSource, line: int | None, *, pass_by_pass: bool = False) -> BlameDoc:

@@ -7,13 +7,14 @@ from collections import Counter
 
 from agent.contract import BlameDoc, BlameLineDoc, BlameOpDoc, EvidenceDoc, LineStepDoc, SourceLineDoc
 from agent.diagnose import corpora_of, is_foreign, line_text
-from agent.documents import cost_doc, launch_doc
+from agent.documents import cost_doc, launch_doc, made_docs
 from agent.records import Blame, Compilation, KernelSource, Lowered
 from agent.request import Site
 from agent.toolchain.targets import find_target
 from indexer.errors import BadInput
-from indexer.ir.blame import SOURCE, resolved_share
+from indexer.ir.blame import SOURCE
 from indexer.ir.history import follow_line
+from indexer.ir.resolution import resolve
 from retriever.attribution import evidence_for
 
 EVIDENCE_PER_LINE = 3
@@ -34,11 +35,14 @@ def blame_doc(
         near = ", ".join(map(str, lines))
         raise BadInput("kernel.blame_line", path=source.path, line=line, near=near)
     shown = [number for number in lines if line is None or number == line]
+    found = resolve(item.compilation.snapshots, final)
     return BlameDoc(
         kernel=item.launch.kernel,
         target=site.target,
         lines=[_line_doc(site, source, item, number) for number in shown],
-        resolved_share=resolved_share(final),
+        resolved_share=found.resolved_share,
+        compiler_made_share=found.made_share,
+        compiler_made=made_docs(found, site.lang),
         launch=launch_doc(item.launch),
         cost=cost_doc(item.cost, site.lang),
         source=_listing(source.text, item.launch.kernel, lines),

@@ -106,8 +106,21 @@ class ResourcesDoc(Doc):
     buffers: list[BufferDoc]
 
 
+class MadeDoc(Doc):
+    """Final operations that no line asks for: the pass that made them, and why."""
+
+    name: str
+    count: int
+    pass_argument: str = Field(alias="pass")
+    why: str
+
+
 class CompileDoc(Doc):
-    """`tritonkb compile`: the costliest launch at the top, every launch in `launches`."""
+    """`tritonkb compile`: the costliest launch at the top, every launch in `launches`.
+
+    `resolved_share` is of the operations that the user's lines became, `compiler_made_share` of all; `compiler_made`
+    lists those.
+    """
 
     kernel: str
     target: str
@@ -120,6 +133,8 @@ class CompileDoc(Doc):
     retried_without: list[str]
     resolved_share: float | None
     seconds: float
+    compiler_made_share: float | None = None
+    compiler_made: list[MadeDoc] = Field(default_factory=list)
     launches: list[CompileDoc] = Field(default_factory=list)
     explanations: list[ExplanationDoc] = Field(default_factory=list)
     # Of several targets: the document of each, this one's own first, and how they differ.
@@ -180,6 +195,8 @@ class BlameDoc(Doc):
     target: str
     lines: list[BlameLineDoc]
     resolved_share: float
+    compiler_made_share: float = 0.0
+    compiler_made: list[MadeDoc] = Field(default_factory=list)
     launch: LaunchDoc | None = None
     cost: CostDoc | None = None
     source: list[SourceLineDoc] = Field(default_factory=list)

@@ -15,6 +15,7 @@ from agent.contract import (
     IntervalDoc,
     IrDoc,
     LaunchDoc,
+    MadeDoc,
     PassDoc,
     ResourcesDoc,
     SourceDoc,
@@ -23,7 +24,8 @@ from agent.contract import (
 from agent.contract_parts import BufferUseDoc, EvidenceDoc, ExplanationDoc, FitDoc
 from agent.explain.records import Explanation
 from agent.records import Compilation, Cost, Diagnostic, Finding, Launch, Lowered, Resources, TensorArgument
-from indexer.messages import Lang, render
+from indexer.ir.resolution import Resolution, resolve
+from indexer.messages import Lang, message, render
 
 
 def launch_doc(launch: Launch) -> LaunchDoc:
@@ -101,9 +103,18 @@ def resources_doc(resources: Resources) -> ResourcesDoc:
     )
 
 
-def compile_doc(lowered: Lowered, resolved_share: float | None, lang: Lang) -> CompileDoc:
+def made_docs(found: Resolution, lang: Lang) -> list[MadeDoc]:
+    """Describe what the compiler made on its own."""
+    return [
+        MadeDoc(name=m.op, count=m.count, pass_argument=m.pass_argument, why=render(message(f"blame.{m.reason}"), lang))
+        for m in found.made
+    ]
+
+
+def compile_doc(lowered: Lowered, lang: Lang) -> CompileDoc:
     """Describe one compiled launch."""
     made: Compilation = lowered.compilation
+    found = resolve(made.snapshots, made.hivm) if made.hivm is not None else None
     return CompileDoc(
         kernel=made.launch.kernel,
         target=made.target,
@@ -114,7 +125,9 @@ def compile_doc(lowered: Lowered, resolved_share: float | None, lang: Lang) -> C
         files={name: str(path) for name, path in made.files.items()},
         launch=launch_doc(made.launch),
         retried_without=list(made.retried_without),
-        resolved_share=resolved_share,
+        resolved_share=None if found is None else found.resolved_share,
+        compiler_made_share=None if found is None else found.made_share,
+        compiler_made=[] if found is None else made_docs(found, lang),
         seconds=made.seconds,
     )
 

@@ -30,7 +30,7 @@ def show_blame(terminal: Terminal, doc: BlameDoc) -> None:
     for step in doc.steps:
         _step(terminal, step)
     terminal.line("")
-    terminal.say("resolved", share=percent(doc.resolved_share))
+    terminal.resolution(doc)
 
 
 def _listing(terminal: Terminal, doc: BlameDoc) -> None:

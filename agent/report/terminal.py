@@ -9,6 +9,7 @@ from rich.padding import Padding
 
 from agent.contract import (
     BenchDoc,
+    BlameDoc,
     ChecksDoc,
     CompileDoc,
     CostDoc,
@@ -75,10 +76,21 @@ class Terminal:
             self._resources(launch.resources)
             if launch.retried_without and launch.status == "ok":
                 self.say("retried", style="yellow", indent=2, what=", ".join(launch.retried_without))
-            if launch.resolved_share is not None:
-                self.say("resolved", indent=2, share=percent(launch.resolved_share))
+            self.resolution(launch, indent=2)
             self._diagnostics(launch.diagnostics)
         show_explanations(self, doc.explanations)
+
+    def resolution(self, doc: CompileDoc | BlameDoc, indent: int = 0) -> None:
+        """Say how much is traced to the user's lines, and what the compiler made on its own."""
+        if doc.resolved_share is None or doc.compiler_made_share is None:
+            return
+        made = percent(doc.compiler_made_share)
+        self.say("resolved", indent=indent, share=percent(doc.resolved_share), made=made)
+        for own in doc.compiler_made:
+            self.say(
+                "compiler_made", style="dim", indent=indent + 2, count=own.count, op=own.name, by=own.pass_argument,
+                why=own.why,
+            )  # fmt: skip
 
     def diagnose(self, doc: DiagnoseDoc) -> None:
         """Show the climb and its findings; of several targets, target by target."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from indexer.ir.records import Blame, IrOp, Snapshot
 
@@ -11,43 +13,62 @@ Key = tuple[str, int]
 SOURCE = "ttir"  # the pass argument of the snapshot that is the compiler's input
 # Constants are merged and hoisted: one serves many lines, so it belongs to none.
 _PLACELESS = frozenset({"arith.constant", "llvm.mlir.constant", "func.func", "llvm.func"})
-_COUNTED_DIALECTS = ("hivm", "ave", "vector", "memref", "hivmave")
+
+# How an operation comes by its line: by its own location, along definitions and uses, from the operation or the call
+# around it, or not at all.
+Way = Literal["own", "flow", "around", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """An operation with its user line (None where nothing tells it), and how it came by it."""
+
+    op: IrOp
+    line: int | None
+    way: Way
 
 
 class LineFinder:
     """Gives each operation its user line: its own, else one carried from its neighbours (950 loses some).
 
-    Carried, in this order: from the producer of an operand, from a user of a result, from the operation around it, and
-    in a function where none of these has one, such as an outlined vector function, from the call that runs it.
+    Carried, in this order: from the producer of an operand, from a user of a result, both as far as they reach, from
+    the operation around it, and in a function where none of these has one, such as an outlined vector function, from
+    the call that runs it.
     """
 
     def __init__(self) -> None:
-        self._functions: dict[int, tuple[IrOp, list[tuple[IrOp, int | None]], list[tuple[str, int]]]] = {}
+        self._functions: dict[int, tuple[IrOp, list[Located], list[tuple[str, int]]]] = {}
 
     def lines(self, functions: Mapping[str, IrOp]) -> Iterator[tuple[IrOp, int | None]]:
         """Yield every operation of the module with its line, None where nothing tells it."""
+        return ((found.op, found.line) for found in self.located(functions))
+
+    def located(self, functions: Mapping[str, IrOp]) -> Iterator[Located]:
+        """Yield every operation of the module with its line and the way it came by it."""
         called: dict[str, int] = {}
         for function in functions.values():
             for callee, caller_line in self._of(function)[2]:
                 called.setdefault(callee, caller_line)
         for name, function in functions.items():
-            for op, line in self._of(function)[1]:
-                carried = called.get(name) if line is None and op.name not in _PLACELESS else line
-                yield op, carried
+            for found in self._of(function)[1]:
+                if found.line is None and name in called and found.op.name not in _PLACELESS:
+                    yield Located(found.op, called[name], "around")
+                else:
+                    yield found
 
     def counts(self, functions: Mapping[str, IrOp]) -> Counter[Key]:
         """Count the operations by name and line; those without a line are left out."""
         return Counter((op.name, line) for op, line in self.lines(functions) if line is not None)
 
-    def _of(self, function: IrOp) -> tuple[IrOp, list[tuple[IrOp, int | None]], list[tuple[str, int]]]:
+    def _of(self, function: IrOp) -> tuple[IrOp, list[Located], list[tuple[str, int]]]:
         # Keyed by identity, and the operation is kept alive: snapshots share the functions a pass did not touch.
         known = self._functions.get(id(function))
         if known is None:
             located = list(_locate(function))
             calls = [
-                (op.attributes["callee"].lstrip("@"), line)
-                for op, line in located
-                if op.name == "func.call" and line is not None and "callee" in op.attributes
+                (found.op.attributes["callee"].lstrip("@"), found.line)
+                for found in located
+                if found.op.name == "func.call" and found.line is not None and "callee" in found.op.attributes
             ]
             known = self._functions[id(function)] = (function, located, calls)
         return known
@@ -65,19 +86,6 @@ def trace(snapshots: Sequence[Snapshot], final: Snapshot) -> tuple[Blame, ...]:
     wanted = finder.counts(final.functions)
     blames = (_blame(key, count, made.get(key)) for key, count in wanted.items())
     return tuple(sorted(blames, key=lambda b: (b.line, b.op)))
-
-
-def resolved_share(final: Snapshot, *, carried: bool = True) -> float:
-    """Return the share of device operations (hivm, vector, memory) of `final` that have a user line; 1 without any.
-
-    With `carried` false only an operation's own location counts.
-    """
-    lines = [
-        line if carried else (op.place.line if op.place else None)
-        for op, line in LineFinder().lines(final.functions)
-        if op.name.startswith(_COUNTED_DIALECTS)
-    ]
-    return sum(line is not None for line in lines) / len(lines) if lines else 1.0
 
 
 def _makers(history: Iterable[Snapshot], finder: LineFinder) -> dict[Key, tuple[Snapshot, tuple[str, ...]]]:
@@ -108,27 +116,40 @@ def _blame(key: Key, count: int, made: tuple[Snapshot, tuple[str, ...]] | None) 
     return Blame(op, line, count, maker, snapshot.position, replaced)
 
 
-def _locate(function: IrOp) -> Iterator[tuple[IrOp, int | None]]:
+def _locate(function: IrOp) -> Iterator[Located]:
     """Yield the operations of one function with their own line or one carried inside the function."""
     lines: dict[int, int | None] = {id(op): op.place.line if op.place else None for op in function.walk()}
-    if any(line is None for line in lines.values()):
-        _carry(function, lines)
-    for op in function.walk():
-        yield op, lines[id(op)]
-
-
-def _carry(function: IrOp, lines: dict[int, int | None]) -> None:
-    """Fill `lines` where they are None: from producers on, from users back, then from the operation around."""
-    producers, users = _neighbours(function)
-    ops = list(function.walk_with_parents())
-    missing = [(op, parents) for op, parents in ops if lines[id(op)] is None and op.name not in _PLACELESS]
-    for order, near in ((missing, producers), (missing[::-1], users)):
-        for op, _ in order:
-            if lines[id(op)] is None:
-                lines[id(op)] = _first_line(near.get(id(op), ()), lines)
-    for op, parents in missing:
+    lost = [(op, parents) for op, parents in function.walk_with_parents() if _is_lost(op, lines)]
+    if lost:
+        _carry_along(function, [op for op, _ in lost], lines)
+    found_along = {id(op) for op, _ in lost if lines[id(op)] is not None}
+    for op, parents in lost:
         if lines[id(op)] is None:
             lines[id(op)] = _first_line(reversed(parents[1:]), lines)
+    left = {id(op) for op, _ in lost} - found_along
+    for op in function.walk():
+        line = lines[id(op)]
+        way: Way = (
+            "none" if line is None else "around" if id(op) in left else "flow" if id(op) in found_along else "own"
+        )
+        yield Located(op, line, way)
+
+
+def _is_lost(op: IrOp, lines: Mapping[int, int | None]) -> bool:
+    return lines[id(op)] is None and op.name not in _PLACELESS
+
+
+def _carry_along(function: IrOp, missing: list[IrOp], lines: dict[int, int | None]) -> None:
+    """Fill `lines` along definitions and uses: from producers on, from users back, until nothing more is found."""
+    producers, users = _neighbours(function)
+    before = -1
+    while missing and len(missing) != before:
+        before = len(missing)
+        for order, near in ((missing, producers), (missing[::-1], users)):
+            for op in order:
+                if lines[id(op)] is None:
+                    lines[id(op)] = _first_line(near.get(id(op), ()), lines)
+        missing = [op for op in missing if lines[id(op)] is None]
 
 
 def _first_line(ops: Iterable[IrOp], lines: Mapping[int, int | None]) -> int | None:

@@ -15,7 +15,8 @@ from agent.toolchain.install import AscendInstall, find_ascend
 from agent.toolchain.resources import read_memory_record
 from agent.toolchain.targets import find_target
 from indexer.errors import BadInput, StoreError, ToolchainError
-from indexer.ir.blame import resolved_share, trace
+from indexer.ir.blame import trace
+from indexer.ir.resolution import resolve
 
 KERNELS = Path(__file__).parents[2] / "kernels" / "lowering"
 TARGETS = ("ascend910b3", "ascend950")
@@ -80,7 +81,8 @@ def test_the_state_before_library_calls_shows_loads_and_stores(target):
 def test_on_a3_every_hivm_operation_has_a_user_line(name):
     made = lowered(name, "ascend910b3")
     assert made.hivm is not None
-    assert resolved_share(made.hivm) == 1.0
+    found = resolve(made.snapshots, made.hivm)
+    assert (found.resolved_share, found.made_share) == (1.0, 0.0)
 
 
 @pytest.mark.toolchain
@@ -88,7 +90,7 @@ def test_on_a3_every_hivm_operation_has_a_user_line(name):
 def test_on_950_lines_that_the_compiler_lost_are_carried(name):
     made = lowered(name, "ascend950")
     assert made.hivm is not None
-    assert resolved_share(made.hivm) > 0.97
+    assert resolve(made.snapshots, made.hivm).resolved_share > 0.97
 
 
 @pytest.mark.toolchain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indexer.ir.blame import LineFinder, resolved_share, trace
+from indexer.ir.blame import LineFinder, trace
 from indexer.ir.records import Blame, Snapshot
 from indexer.ir.snapshots import Dump, PassRun, compose
 
@@ -107,9 +107,12 @@ def test_a_name_used_again_in_a_sibling_region_is_another_value():
     assert [line for name, line in found if name == "hivm.hir.b"] == [3, 8]
 
 
-def test_the_resolved_share_tells_own_lines_from_carried_ones():
-    (state,) = snapshots(
-        ttir=module(f=[op("hivm.hir.load", 3, "%0"), op("hivm.hir.vexp", None, "%1", "%0"), op("arith.addi", None)])
+def test_a_lost_line_is_carried_there_and_back_again():
+    text = module(
+        f=[
+            op("x.buffer", None, "%0"),
+            op("x.write", 4, "", "%0"),
+            op("x.read", None, "", "%0"),
+        ]
     )
-    assert resolved_share(state, carried=False) == 0.5
-    assert resolved_share(state) == 1.0
+    assert lines(text) == [("x.buffer", 4), ("x.write", 4), ("x.read", 4)]

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.ir.blame import resolved_share, trace
+from indexer.ir.blame import trace
 from indexer.ir.brackets import closing, split_commas
 from indexer.ir.generic import MAX_DEPTH, parse_module
 from indexer.ir.places import Places
 from indexer.ir.records import Snapshot
+from indexer.ir.resolution import resolve
 from indexer.ir.snapshots import Dump, PassRun, compose
 
 FILE = "k.py"
@@ -60,7 +61,9 @@ def read(*texts: str) -> list[Snapshot]:
         states.extend(compose(dumps, FILE))
     for state in states[-1:]:
         assert all(blame.count > 0 for blame in trace(states, state))
-        assert 0 <= resolved_share(state) <= 1
+        found = resolve(states, state)
+        assert 0 <= found.resolved_share <= 1
+        assert 0 <= found.made_share <= 1
     return states
 
 
