@@ -16,6 +16,7 @@ from retriever.conditions import Reached
 from retriever.definitions import Definition
 from retriever.dialects import strangers
 from retriever.facts import Conflict, OptionFact
+from retriever.query import MAX_QUESTION
 from retriever.quotes import Quote, quote_lines
 from retriever.records import Query
 from retriever.search import Index, Refused
@@ -23,6 +24,7 @@ from retriever.search import Index, Refused
 MAX_FACTS = 3
 # A name is likened to all that are known, which takes some milliseconds.
 MAX_SLIPS = 4
+MAX_ORDERS = 200  # characters of a remark
 # A quote of which at most this share of words is new says what was said.
 SAID_AGAIN = 0.3
 
@@ -45,6 +47,10 @@ def extractive(index: Index, found: Extract, remark: Message | None = None) -> A
     claims, rejected = checked(index, list(_claims(found, lang)))
     suggestions = [] if found.answered else _suggestions(index, found, lang)
     notes = [remark] if remark else []
+    if found.cut:
+        notes.append(_cut_note(found.cut))
+    if found.orders:
+        notes.append(message("ask.orders", orders=" … ".join(found.orders)[:MAX_ORDERS]))
     notes += [message("ask.not_indexed", op=s.op, corpus=s.corpus) for s in strangers(index, found.question)]
     if found.withheld:
         notes.append(message("ask.withheld", ids=", ".join(p.id for p in found.withheld)))
@@ -62,6 +68,17 @@ def extractive(index: Index, found: Extract, remark: Message | None = None) -> A
         remarks=remarks,
         hits=hit_docs(found.hits),
     )
+
+
+def cut_remarks(question: str) -> list[str]:
+    """Return what is to be said where a question is too long to be read whole."""
+    return (
+        [render(_cut_note(len(question) - MAX_QUESTION), language_of(question))] if len(question) > MAX_QUESTION else []
+    )
+
+
+def _cut_note(count: int) -> Message:
+    return message("ask.cut", count=count, most=MAX_QUESTION)
 
 
 def language_of(question: str) -> Lang:

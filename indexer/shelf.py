@@ -209,7 +209,9 @@ class Shelf:
         self._path = path
         try:
             # A finished generation never changes, so no lock is needed and a read-only folder will do.
-            self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            # Several threads may read: SQLite is built to serialise them (sqlite.org/threadsafe.html).
+            uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+            self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
         except sqlite3.Error as error:
             raise damaged(path, error) from error
         newest = self._ask('SELECT corpus, "commit", max(number) FROM commits GROUP BY corpus', ())

@@ -14,19 +14,21 @@ from indexer.diagnostics import Templates
 from indexer.graph.messages import messages_of
 from indexer.records import Passage
 from indexer.words import has_chinese, words_of
-from retriever.addressed import speaks_to_model
+from retriever.addressed import speaks_to_model, without_orders
 from retriever.conditions import Reached, emitted, reached
 from retriever.confidence import Confidence, confidence
-from retriever.definitions import Definition, definition_of
+from retriever.definitions import Definition, definition_of, pass_of_class
 from retriever.facts import Conflict, OptionFact, conflicts, option_facts
 from retriever.query import MAX_QUESTION, understand
-from retriever.quotes import Quote, best_lines
+from retriever.quotes import GAP, Quote, best_lines
 from retriever.records import Hit, Query
 from retriever.search import Index
 from retriever.twins import language_mark, translations
 
 HITS = 10
 MAX_QUOTES = 3
+# Of a long question its last characters are read too.
+LAST = 2_000
 # A hit that would be quoted: one that is withheld among them is told.
 NEAR = 5
 # A quote must have this share of the best one's weight of the question's words.
@@ -37,6 +39,7 @@ SAME_WORDS = 0.8
 TOLD_NAME = 0.3
 MAX_DEFINITIONS = 3
 MAX_PLACES = 3
+_CLASS = re.compile(r"\b(?:\w+::)*\w*[a-z0-9][A-Z]\w*", re.ASCII)
 _ADDS = re.compile(r"\badd(?:Nested)?Pass\b")
 # A diagnostic inside a question: masking would take what stands in quotes for a name.
 _QUOTED = re.compile(r"[\"“”`](?P<text>[^\"“”`\n]{12,})[\"“”`]")
@@ -48,7 +51,8 @@ class Extract:
 
     `answered` is False where it does not hold the answer: then facts and quotes are empty, and `hits` are only near.
     `emitters` are the lines that emit the diagnostic of the question, `pipelines` those that add the pass it names.
-    `withheld` are hits that are not quoted because they give orders to a language model.
+    `withheld` are hits that are not quoted because they give orders to a language model; `orders` are such in the
+    question itself, which `question` is without. `cut` counts the characters of a long question that were left out.
     """
 
     question: str
@@ -61,6 +65,8 @@ class Extract:
     emitters: tuple[Reached, ...] = ()
     quotes: tuple[Quote, ...] = ()
     withheld: tuple[Passage, ...] = ()
+    orders: tuple[str, ...] = ()
+    cut: int = 0
 
     @property
     def answered(self) -> bool:
@@ -76,9 +82,25 @@ class Extract:
         ]  # fmt: skip
 
 
+def shorten(question: str) -> str:
+    """Leave out the middle of what is longer than `MAX_QUESTION`: a log is pasted before or after what is asked."""
+    if len(question) <= MAX_QUESTION:
+        return question
+    break_ = f"\n{GAP}\n"
+    return question[: MAX_QUESTION - LAST - len(break_)] + break_ + question[-LAST:]
+
+
 def extract_answer(index: Index, query: Query) -> Extract:
     """Answer `query.text` from the index; corpora and kinds limit it as in a search."""
-    query = replace(query, text=query.text[:MAX_QUESTION])
+    given, (text, orders) = len(query.text), without_orders(shorten(query.text))
+    if not text:
+        return Extract(query.text[:MAX_QUESTION], Confidence(0.0), (), orders=orders)
+    query = replace(query, text=text)
+    found = _extract(index, query)
+    return replace(found, orders=orders, cut=max(0, given - MAX_QUESTION))
+
+
+def _extract(index: Index, query: Query) -> Extract:
     hits = tuple(index.search(query, HITS))
     withheld = tuple(hit.passage for hit in hits[:NEAR] if speaks_to_model(hit.passage.text))
     sure = confidence(index, query.text, hits)
@@ -105,6 +127,9 @@ def _told(facts: Sequence[OptionFact], definitions: Sequence[Definition]) -> lis
 def _named(index: Index, query: Query, sort: str) -> list[str]:
     given = {"option": query.options, "pass": query.passes, "op": query.ops}[sort]
     found = [n.name for n in understand(query.text, index.names.vocabulary).named if n.sort == sort]
+    if sort == "pass":
+        classes = (pass_of_class(index, m[0]) for m in _CLASS.finditer(query.text))
+        found += [name for name in classes if name is not None]
     return list(dict.fromkeys([*given, *found]))
 
 

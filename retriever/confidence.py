@@ -20,6 +20,7 @@ import numpy.typing as npt
 from indexer.embed import Vectors
 from indexer.toml import parse_toml
 from indexer.words import has_chinese, split_identifier, words_of
+from retriever.definitions import pass_of_class
 from retriever.dialects import strangers
 from retriever.query import understand
 from retriever.records import Hit
@@ -223,7 +224,7 @@ def _unknown_names(index: Index, question: str) -> Iterator[str]:
             m.lastgroup == "hyphened" and not _like_a_pass(index, text)
         ):
             continue
-        elif not _is_known(index, text):
+        elif not _is_known(index, text) and pass_of_class(index, text) is None:
             yield text
     yield from (m[0] for m in _LONG_NUMBER.finditer(question) if not body.knows(m[0]))
     yield from (m[0] for m in _VALUE.finditer(question) if not _is_known(index, m[0]))

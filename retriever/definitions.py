@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from indexer.records import Passage
 from retriever.facts import line_at, strings_of
+from retriever.search import Index
 
 _SUMMARY = re.compile(r"\blet\s+summary\s*=\s*(?P<text>(?:\"(?:[^\"\\]|\\.)*\"\s*)+|\[\{.*?\}\])\s*;", re.DOTALL)
 _DESCRIPTION = re.compile(
@@ -16,6 +21,9 @@ _CONSTRUCTOR = re.compile(r"\blet\s+constructor\s*=\s*\"(?:[\w:]*::)?(?P<name>\w
 _RECORD = re.compile(r"\bdef\s+(?P<name>\w+)\s*:")
 _SENTENCE_END = re.compile(r"(?<![A-Z])(?<!e\.g)(?<!i\.e)\.(?=\s|$)|[。！？]")
 MAX_SENTENCE = 320  # characters
+# What C++ adds to a pass's name: its scopes, the function that makes it, the call's parentheses.
+_AROUND = re.compile(r"^(?:.*::)?(?:create(?=[A-Z]))?(?P<name>\w+?)(?:Pass)?(?:\(\))?$", re.ASCII)
+_CLASSES: WeakKeyDictionary[Index, Mapping[str, str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,24 @@ def definition_of(name: str, passage: Passage) -> Definition | None:
     same = sentence.rstrip(".").lower() == told.rstrip(".").lower()
     first = summary or description or record
     return Definition(name, told, "" if same else sentence, constructor, passage, line_at(passage, first.start()))
+
+
+def pass_of_class(index: Index, written: str) -> str | None:
+    """Return the pass whose record, class or constructor is called so: `PlanMemory` is `hivm-plan-memory`."""
+    found = _AROUND.match(written)
+    return _classes(index).get(found["name"].lower()) if found else None
+
+
+def _classes(index: Index) -> Mapping[str, str]:
+    """Return the argument of each pass by the name of its record, without `Pass` and in lower case."""
+    if index not in _CLASSES:
+        generation = index.generation
+        kinds = generation.manifest.kinds
+        mine = generation.columns["kind"] == kinds.index("pass_def") if "pass_def" in kinds else []
+        found = [r.passage for r in generation.shelf.rows([int(row) for row in np.flatnonzero(mine)])]
+        named = ((_RECORD.search(p.text), p.symbol.split(", ")[0]) for p in found)
+        _CLASSES[index] = {m["name"].removesuffix("Pass").lower(): argument for m, argument in named if m}
+    return _CLASSES[index]
 
 
 def first_sentence(text: str) -> str:

@@ -33,6 +33,18 @@ def inside(root: Path, file: str) -> Path:
     return path
 
 
+def check_kernel(path: Path) -> None:
+    """Raise `BadInput` for a file that is no kernel's: its code is run, and a model may name any file that it sees.
+
+    A file that is missing or cannot be read is left to the command, which tells more.
+    """
+    if path.is_file():
+        if path.suffix != ".py":
+            raise BadInput("mcp.not_python", path=path.name)
+        if b"triton" not in path.read_bytes():
+            raise BadInput("mcp.no_kernel", path=path.name)
+
+
 async def call(arguments: Sequence[str], folder: Path, seconds: float, tick: Tick) -> dict[str, Any]:
     """Run `tritonkb ARGUMENTS --json` in `folder` and return its document.
 

@@ -20,6 +20,8 @@ from indexer.errors import BadInput
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 MIN_TOKEN = 16
+# Of pages that this machine serves.
+_SCHEMES = ("http", "https")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,11 @@ def serve_http(server: MCPServer, door: Door, listening: Callable[[str], None]) 
 
 def http_app(server: MCPServer, door: Door) -> ASGIApp:
     """Make the web application: the SDK's own, which also checks the Host header, behind our guard."""
-    local = [f"{name}:*" for name in ("127.0.0.1", "localhost", "[::1]")]
+    local = [f"{name}{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ("", ":*")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=door.is_local,  # beyond this machine the token is what keeps others out
         allowed_hosts=local,
-        allowed_origins=[*(f"http://{name}" for name in local), *door.origins],
+        allowed_origins=[*(f"{scheme}://{name}" for scheme in _SCHEMES for name in local), *door.origins],
     )
     app = server.streamable_http_app(
         transport_security=security, max_request_body_size=MAX_BODY_BYTES, json_response=False, host=door.host
@@ -95,9 +97,10 @@ class _Guard:
 
 def _is_local_origin(origin: str) -> bool:
     try:
-        return urlsplit(origin).hostname in {"127.0.0.1", "localhost", "::1"}
+        parts = urlsplit(origin)
     except ValueError:
         return False
+    return parts.scheme in _SCHEMES and parts.hostname in {"127.0.0.1", "localhost", "::1"}
 
 
 def _bind(door: Door) -> socket.socket:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from agent.asking import ask
+from agent.asking import ask, cut_remarks
 from agent.knowledge import Answer, find_passage, search
 from agent.knowledge_documents import HitDoc, search_doc
 from indexer.errors import BadInput
 from indexer.store import current_folder
+from retriever.answer import shorten
+from retriever.definitions import pass_of_class
 from retriever.records import Hit, Query
 from retriever.search import Index, open_knowledge_base
 
@@ -26,20 +30,22 @@ _PARTS = (
 
 
 class Reader:
-    """The index in `store`, opened anew when a build has made a new generation."""
+    """The index in `store`, opened anew when a build has made a new generation; several threads may read."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
+        self._opening = Lock()
         self._index: Index | None = None
         self._folder: Path | None = None
 
     @property
     def index(self) -> Index:
         """Return the current index; raises `StoreError` where there is none, or it is damaged."""
-        folder = current_folder(self._store)
-        if self._index is None or folder != self._folder:
-            self._index, self._folder = open_knowledge_base(self._store), folder
-        return self._index
+        with self._opening:
+            folder = current_folder(self._store)
+            if self._index is None or folder != self._folder:
+                self._index, self._folder = open_knowledge_base(self._store), folder
+            return self._index
 
     def warm_up(self) -> None:
         """Open the index and load its model, so that the first question need not wait."""
@@ -49,9 +55,10 @@ class Reader:
         """Answer as `tritonkb search --json` does, each text cut to `MAX_LISTED` characters."""
         if not (query.text.strip() or query.passes or query.ops or query.options):
             raise BadInput("mcp.nothing_asked")
-        answer = search(self.index, query, max(1, min(limit, MAX_HITS)))
-        asked = " ".join([query.text, *query.passes, *query.ops, *query.options]).strip()
-        return _document(asked, answer, MAX_LISTED)
+        text = shorten(query.text)
+        answer = search(self.index, replace(query, text=text), max(1, min(limit, MAX_HITS)))
+        asked = " ".join([text, *query.passes, *query.ops, *query.options]).strip()
+        return {**_document(asked, answer, MAX_LISTED), "remarks": cut_remarks(query.text)}
 
     def ask(self, question: str) -> dict[str, Any]:
         """Answer as `tritonkb ask --json` does without a model, each hit's text cut to `MAX_LISTED` characters."""
@@ -67,10 +74,15 @@ class Reader:
         return dict(shown["passage"])
 
     def explain_pass(self, name: str) -> dict[str, Any]:
-        """Answer with what the index has of a pass, by what each passage is to it; raises `BadInput` for none."""
+        """Answer with what the index has of a pass, by what each passage is to it; raises `BadInput` for none.
+
+        A pass may be called by its argument, or by the class, record or constructor that makes it.
+        """
+        asked, name = name, pass_of_class(self.index, name) or name
         hits = self.index.lookup(name, "pass")
         if not hits:
-            raise BadInput("mcp.no_pass", name=name, near=", ".join(self.index.near(name, "pass")) or "-")
+            near = ", ".join(self.index.near(asked, "pass"))
+            raise BadInput("mcp.near_pass" if near else "mcp.no_pass", name=asked, near=near)
         parts: dict[str, list[Hit]] = {}
         for hit in hits:
             relation = hit.why[0].partition(" ")[0]

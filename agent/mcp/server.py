@@ -16,7 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from agent.mcp.calls import call, inside
+from agent.mcp.calls import call, check_kernel, inside
 from agent.mcp.reading import MAX_HITS, Reader
 from indexer.corpus import read_manifest
 from indexer.errors import TritonkbError
@@ -79,6 +79,8 @@ def build_server(serving: Serving, reader: Reader) -> MCPServer:
 
 def _add_reading(server: MCPServer, serving: Serving, reader: Reader) -> None:
     told = functools.partial(_telling, serving.lang)
+    # Beside the event loop, which goes on answering; more threads than cores would only wait for each other.
+    read = functools.partial(anyio.to_thread.run_sync, limiter=anyio.CapacityLimiter(serving.at_once))
 
     @server.tool(annotations=READS)
     @told
@@ -100,27 +102,27 @@ def _add_reading(server: MCPServer, serving: Serving, reader: Reader) -> None:
             kinds=tuple(kinds or ()),
             corpora=tuple(read_manifest(name).name for name in corpora or ()),
         )
-        return reader.search(query, limit)
+        return await read(reader.search, query, limit)
 
     @server.tool(annotations=READS)
     @told
     async def passage(id: Annotated[Name, Field(description="corpus@commit:path#Lstart-Lend")]) -> dict[str, Any]:  # noqa: A002
         """Open a citation: the whole text that an id stands for."""
-        return reader.passage(id)
+        return await read(reader.passage, id)
 
     @server.tool(annotations=READS)
     @told
     async def explain_pass(
-        name: Annotated[Name, Field(description="argument, such as hivm-plan-memory")],
+        name: Annotated[Name, Field(description="argument or class, such as hivm-plan-memory or PlanMemory")],
     ) -> dict[str, Any]:
         """Collect what there is on one pass: definition, options, implementation, patterns, documents, tests."""
-        return reader.explain_pass("".join(_bare([name])))
+        return await read(reader.explain_pass, "".join(_bare([name])))
 
     @server.tool(annotations=READS)
     @told
     async def ask(question: Annotated[str, Field(description="in English or Chinese")]) -> dict[str, Any]:
         """Answer a question with the lines that answer it, each with its citation; says so when nothing does."""
-        return reader.ask(question)
+        return await read(reader.ask, question)
 
 
 def _bare(names: list[str] | None) -> tuple[str, ...]:
@@ -135,6 +137,7 @@ def _add_compiling(server: MCPServer, serving: Serving) -> None:
 
     async def run(context: Context, command: str, file: str, *options: str) -> dict[str, Any]:
         path = inside(serving.root, file)
+        check_kernel(path)
         common = ("--lang", serving.lang, *serving.passed_on)
 
         async def tick(seconds: float, said: str) -> None:

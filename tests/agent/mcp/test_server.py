@@ -1,4 +1,4 @@
-"""The server as an agent meets it: the real command in a process of its own, asked through the SDK's own client."""
+"""The server as an agent meets it, asked through the SDK's own client; in this process where it needs no other."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -24,10 +24,14 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from agent.cli.main import run
+from agent.mcp.reading import Reader
+from agent.mcp.server import Serving, build_server
+
 KERNELS = Path(__file__).parents[2] / "kernels" / "hosts"
 TOKEN = "a-token-for-this-test-only"  # noqa: S105 - opens nothing but this test's server
 COMMAND = [sys.executable, "-P", "-c", "from agent.cli.main import main; main()", "mcp"]
-ENDLESS = "import time\n\nwhile True:\n    time.sleep(0.1)\n"
+ENDLESS = "# before any triton kernel\nimport time\n\nwhile True:\n    time.sleep(0.1)\n"
 
 
 @pytest.fixture
@@ -44,6 +48,11 @@ def root(tmp_path: Path) -> Path:
 def over_stdio(store: Path, root: Path, *options: str) -> Client:
     arguments = [*COMMAND[1:], "--store", str(store), "--root", str(root), *options]
     return Client(StdioServerParameters(command=COMMAND[0], args=arguments, env=dict(os.environ)))
+
+
+def in_process(store: Path, root: Path, call_seconds: float = 600.0) -> Client:
+    serving = Serving(root.resolve(), "en", call_seconds, passed_on=("--store", str(store), "--host-seconds", "200"))
+    return Client(build_server(serving, Reader(store)))
 
 
 def ask(client: Client, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
@@ -81,8 +90,10 @@ def test_an_agent_searches_opens_a_citation_and_asks_about_a_pass(sample_store: 
 
 
 def test_what_cannot_be_answered_is_an_error_that_names_the_way_out(sample_store: Path, root: Path) -> None:
+    (root / "notes.txt").write_text("import triton\n")
+    (root / "plain.py").write_text("print(1)\n")
     results = ask(
-        over_stdio(sample_store, root),
+        in_process(sample_store, root),
         [
             ("search", {}),
             ("search", {"text": "x", "limit": 1000}),
@@ -91,19 +102,23 @@ def test_what_cannot_be_answered_is_an_error_that_names_the_way_out(sample_store
             ("diagnose", {"file": "../secret.py"}),
             ("diagnose", {"file": "out.py"}),
             ("diagnose", {"file": str(root.parent / "secret.py")}),
+            ("compile", {"file": "notes.txt"}),
+            ("diagnose", {"file": "plain.py"}),
             ("compile", {"file": "missing.py"}),
         ],
     )
     assert all(result.is_error for result in results)
     told = [result.content[0].text for result in results]
-    assert "toy-split-columns" in told[3]
+    assert "did you mean toy-split-columns" in told[3]
     assert all("not below" in text for text in told[4:7])
-    assert "script.py" in told[7]
+    assert "notes.txt is not a Python file" in told[7]
+    assert "plain.py holds no kernel" in told[8]
+    assert "script.py" in told[9]
 
 
 def test_names_are_taken_as_they_are_written_on_a_command_line(sample_store: Path, root: Path) -> None:
     results = ask(
-        over_stdio(sample_store, root),
+        in_process(sample_store, root),
         [
             ("search", {"passes": ["--toy-split-columns"]}),
             ("search", {"options": ["--enable-row-prefetch=false"]}),
@@ -122,13 +137,56 @@ def test_names_are_taken_as_they_are_written_on_a_command_line(sample_store: Pat
     assert all(result.structured_content["hits"] for result in results[:2])
 
 
+@pytest.mark.parametrize(
+    "name", ["toy-split-columns", "SplitColumns", "SplitColumnsPass", "mlir::toy::createSplitColumnsPass()"]
+)
+def test_a_pass_may_be_called_by_its_class(sample_store: Path, name: str) -> None:
+    explained = Reader(sample_store).explain_pass(name)
+    assert explained["pass"] == "toy-split-columns"  # noqa: S105 - a compiler's
+    assert explained["definition"]
+
+
+def test_a_long_question_is_cut_and_the_answer_says_so(sample_store: Path, root: Path) -> None:
+    long = "split columns " * 70_000
+    calls = [("search", {"text": long}), ("ask", {"question": f"{long} 列？"})]
+    found, asked = (result.structured_content for result in ask(in_process(sample_store, root), calls))
+    assert "too long" in found["remarks"][0]
+    assert found["hits"]
+    assert "问题过长" in asked["remarks"][0]
+    assert len(asked["question"]) <= 8_000
+    assert asked["question"].endswith("列？")
+
+
+def test_a_reading_tool_does_not_hold_up_the_others(sample_store: Path, root: Path) -> None:
+    held, go_on = threading.Event(), threading.Event()
+
+    class Slow(Reader):
+        def passage(self, id_: str) -> dict[str, Any]:
+            held.set()
+            assert go_on.wait(20)
+            return {"id": id_}
+
+    async def talk() -> None:
+        async with Client(server) as client, anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "passage", {"id": "slow"})
+            while not held.is_set():  # noqa: ASYNC110 - another thread's state
+                await anyio.sleep(0.01)
+            assert (await client.call_tool("search", {"text": "split columns"})).structured_content["hits"]
+            go_on.set()
+
+    reader = Slow(sample_store)
+    reader.warm_up()  # opened in this thread, and read in others
+    server = build_server(Serving(root, "en", at_once=2), reader)
+    anyio.run(talk)
+
+
 def test_an_index_that_is_missing_is_told_and_found_once_it_is_built(
     sample_store: Path, root: Path, tmp_path: Path
 ) -> None:
     store = tmp_path / "later"
 
     async def talk() -> None:
-        async with over_stdio(store, root) as client:
+        async with in_process(store, root) as client:
             first = await client.call_tool("search", {"text": "columns"})
             assert first.is_error
             assert "index build" in first.content[0].text
@@ -146,7 +204,7 @@ def test_a_diagnosis_reports_progress_and_answers_with_the_contract(sample_store
         told.append(message or "")
 
     async def talk() -> Any:
-        async with over_stdio(sample_store, root) as client:
+        async with in_process(sample_store, root) as client:
             return await client.call_tool("diagnose", {"file": "script.py"}, progress_callback=note)
 
     result = anyio.run(talk)
@@ -158,7 +216,7 @@ def test_a_diagnosis_reports_progress_and_answers_with_the_contract(sample_store
 @pytest.mark.toolchain
 def test_cancelling_a_call_ends_all_that_it_started(sample_store: Path, root: Path) -> None:
     async def talk() -> None:
-        async with over_stdio(sample_store, root, "--host-seconds", "200") as client:
+        async with in_process(sample_store, root) as client:
             with anyio.move_on_after(120) as scope:
                 async with anyio.create_task_group() as group:
                     group.start_soon(client.call_tool, "diagnose", {"file": "endless.py"})
@@ -176,8 +234,7 @@ def test_cancelling_a_call_ends_all_that_it_started(sample_store: Path, root: Pa
 
 @pytest.mark.toolchain
 def test_a_call_that_takes_too_long_is_ended(sample_store: Path, root: Path) -> None:
-    client = over_stdio(sample_store, root, "--call-seconds", "3", "--host-seconds", "200")
-    (result,) = ask(client, [("diagnose", {"file": "endless.py"})])
+    (result,) = ask(in_process(sample_store, root, 3.0), [("diagnose", {"file": "endless.py"})])
     assert result.is_error
     assert "--call-seconds" in result.content[0].text
     assert not _running("endless.py")
@@ -279,7 +336,9 @@ def status_of(address: str, **headers: str) -> int:
         return error.code
 
 
-def test_http_answers_this_machine_and_refuses_other_origins_and_hosts(sample_store: Path, root: Path) -> None:
+def test_http_answers_this_machine_refuses_other_origins_and_hosts_and_ends_at_ctrl_c(
+    sample_store: Path, root: Path
+) -> None:
     with over_http(sample_store, root, "0") as address:
         (found,) = ask(Client(address), [("search", {"text": "columns"})])
         assert found.structured_content["hits"]
@@ -288,16 +347,16 @@ def test_http_answers_this_machine_and_refuses_other_origins_and_hosts(sample_st
         assert status_of(address, Origin="http://localhost.evil.example:80") == 403
         assert status_of(address, Origin="null") == 403
         assert status_of(address, Host="evil.example") == 421
-        assert status_of(address, Origin="http://localhost:3000") not in {403, 421}
+        for origin in ("http://localhost:3000", "https://localhost", "https://127.0.0.1:8443", "http://[::1]"):
+            assert status_of(address, Origin=origin) not in {403, 421}
+        assert status_of(address, Origin="chrome-extension://localhost") == 403
 
 
-def test_http_beyond_this_machine_wants_a_token(sample_store: Path, root: Path) -> None:
-    refused = subprocess.run(
-        [*COMMAND, "--store", str(sample_store), "--root", str(root), "--http", "0.0.0.0:0"],
-        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "TRITONKB_MCP_TOKEN": ""},
-    )  # fmt: skip
-    assert refused.returncode == 2
-    assert "--token-file" in refused.stderr
+def test_http_beyond_this_machine_wants_a_token(
+    sample_store: Path, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["mcp", "--store", str(sample_store), "--root", str(root), "--http", "0.0.0.0:0"]) == 2
+    assert "--token-file" in capsys.readouterr().err
     with over_http(sample_store, root, "0.0.0.0:0", token=TOKEN) as everywhere:
         address = everywhere.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - what was bound is what is tested
         assert status_of(address) == 401
@@ -312,12 +371,3 @@ def test_http_beyond_this_machine_wants_a_token(sample_store: Path, root: Path) 
                 return await client.call_tool("search", {"text": "columns"})
 
         assert anyio.run(talk).structured_content["hits"]
-
-
-def test_ctrl_c_ends_the_server_at_once(sample_store: Path, root: Path) -> None:
-    began = time.monotonic()
-    with over_http(sample_store, root, "0") as address:
-        host, port = address.removeprefix("http://").partition("/")[0].split(":")
-        with socket.create_connection((host, int(port)), timeout=5):
-            pass
-    assert time.monotonic() - began < 120
