@@ -1,7 +1,12 @@
-"""The vectors in Chroma: the store that a server can hold. Only this module imports chromadb."""
+"""The vectors in Chroma: the store that a server can hold. Only this module imports it.
+
+What is written goes to Chroma's own engine (`chromadb_rust_bindings`) past its Python client, whose loading takes two
+seconds: more than most updates have to write. It is read with the client, in tests, as others would read it.
+"""
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
 import struct
@@ -9,22 +14,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
 
-if TYPE_CHECKING:
-    from chromadb.api.models.Collection import Collection
-
 COLLECTION = "passages"
 VECTORS = "vectors.npy"
 BATCH = 2000
 # Chroma's default search finds 0.907 of the exact ten nearest among 30,000 vectors; with 200 candidates all but a few
 # (0.998 of the ten nearest among 12,000 passages). Its default graph is enough for that, at half the time of a larger.
-_HNSW = {"hnsw": {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16}}
+_HNSW = {"space": "cosine", "ef_construction": 100, "ef_search": 200, "max_neighbors": 16}
+# As the client says it of a collection whose vectors come from elsewhere.
+_CONFIGURATION = {"hnsw": _HNSW, "spann": None, "embedding_function": {"type": "legacy"}}
 # hnswlib's header.bin as Chroma 1.5 writes it: version, offset, capacity, elements, bytes of an element.
 _HEADER = struct.Struct("<i4Q")
 _BYTES_OF_A_LENGTH = 4
@@ -53,26 +57,27 @@ def write_chroma(
             folder.chmod(stat.S_IRWXU)
             if not items and not gone:
                 return
-        collection = _open(folder)
+        collection = _Collection(folder)
         vectors: Vectors = np.load(folder.parent / VECTORS, mmap_mode="r")
         for first in range(0, len(gone), BATCH):
-            batch = list(gone[first : first + BATCH])
-            collection.delete(ids=batch)
+            batch = gone[first : first + BATCH]
+            collection.delete(batch)
             tick(len(batch))
         for first in range(0, len(items), BATCH):
             new = items[first : first + BATCH]
-            collection.add(
-                ids=[item.key for item in new],
-                embeddings=np.asarray(vectors[[item.row for item in new]]),
-                metadatas=[dict(item.facts) for item in new],
-            )
+            collection.add(new, vectors[[item.row for item in new]])
             tick(len(new))
 
 
 def query_chroma(folder: Path, vector: Vectors, count: int) -> list[tuple[str, float]]:
     """Return the nearest keys with their cosine similarity, best first."""
+    import chromadb  # noqa: PLC0415 - 2 to 4 s
+    from chromadb.config import Settings  # noqa: PLC0415 - as above
+
     with _translated(folder):
-        found = _open(folder).query(query_embeddings=vector[None, :], n_results=count, include=["distances"])
+        client = chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
+        collection = client.get_collection(COLLECTION, embedding_function=None)
+        found = collection.query(query_embeddings=vector[None, :], n_results=count, include=["distances"])
         distances = found["distances"]
         return [(key, 1.0 - d) for key, d in zip(found["ids"][0], distances[0] if distances else [], strict=True)]
 
@@ -100,12 +105,30 @@ def _wipe_unused(folder: Path) -> None:
                 file.write(bytes(size - unused))
 
 
-def _open(folder: Path) -> Collection:
-    import chromadb  # noqa: PLC0415 - 2 to 4 s; only writing the index and servers need it
-    from chromadb.config import Settings  # noqa: PLC0415 - as above
+class _Collection:
+    """The collection in a folder, made where it is not there yet, open for writing."""
 
-    client = chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
-    return client.get_or_create_collection(COLLECTION, configuration=_HNSW, embedding_function=None)  # type: ignore[arg-type]
+    def __init__(self, folder: Path) -> None:
+        import chromadb_rust_bindings as engine  # noqa: PLC0415 - 50 MB of code; only writing the index needs it
+
+        database = engine.SqliteDBConfig(
+            url=str(folder / "chroma.sqlite3"), hash_type=engine.MigrationHash.MD5,
+            migration_mode=engine.MigrationMode.Apply,
+        )  # fmt: skip
+        self._engine: Any = engine.Bindings(
+            allow_reset=False, sqlite_db_config=database, persist_path=str(folder), hnsw_cache_size=1
+        )
+        made = self._engine.create_collection(COLLECTION, json.dumps(_CONFIGURATION), get_or_create=True)
+        self._id = str(made.id)
+
+    def add(self, items: Sequence[ChromaItem], vectors: Vectors) -> None:
+        """Add items with their vectors."""
+        facts = [dict(item.facts) for item in items]
+        self._engine.add([item.key for item in items], self._id, vectors.tolist(), facts)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete items by key."""
+        self._engine.delete(self._id, list(keys))
 
 
 class _translated:  # noqa: N801 - reads as a statement

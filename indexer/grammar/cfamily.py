@@ -73,5 +73,10 @@ def clean_comment(comment: str, first: int, rights: range) -> str:
 
 def clean_line(line: str) -> str:
     """Return what a line of a comment says, "" where that is nothing or code."""
-    words = " ".join(_OWNER.sub(r"\g<mark>", _MARK.sub(" ", _RULER.sub(" ", line))).split())
+    said = _RULER.sub(" ", line)
+    if "@" in said or "\\" in said:
+        said = _MARK.sub(" ", said)
+    if "(" in said:
+        said = _OWNER.sub(r"\g<mark>", said)
+    words = " ".join(said.split())
     return "" if _NOISE.search(words) or _CODE.search(words) else words

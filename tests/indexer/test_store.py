@@ -74,6 +74,18 @@ def test_reading_imports_neither_chroma_nor_torch_nor_bm25s(sample_store: Path) 
     assert answer.stdout.strip() == "[]", answer.stderr
 
 
+def test_writing_loads_no_client_of_chroma(tmp_path: Path) -> None:
+    code = """
+    import sys
+    from pathlib import Path
+    from tests.indexer.test_store import build, cards
+    build(Path(sys.argv[1]), cards(2))
+    print("chromadb" not in sys.modules, "chromadb_rust_bindings" in sys.modules)
+    """
+    ran = run_python(code, tmp_path)
+    assert (ran.returncode, ran.stdout.strip()) == (0, "True True"), ran.stderr
+
+
 def test_a_second_writer_leaves_with_a_clear_message(tmp_path: Path) -> None:
     with (
         writing(tmp_path, wait_seconds=0),
