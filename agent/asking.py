@@ -10,6 +10,7 @@ from indexer.corpus import known_corpora
 from indexer.errors import BadInput
 from indexer.messages import Lang, Message, message, render
 from indexer.records import Passage
+from indexer.repair import store_option
 from indexer.words import has_chinese, words_of
 from retriever.answer import Extract, extract_answer
 from retriever.conditions import Reached
@@ -51,7 +52,8 @@ def extractive(index: Index, found: Extract, remark: Message | None = None) -> A
         notes.append(_cut_note(found.cut))
     if found.orders:
         notes.append(message("ask.orders", orders=" … ".join(found.orders)[:MAX_ORDERS]))
-    notes += [message("ask.not_indexed", op=s.op, corpus=s.corpus) for s in strangers(index, found.question)]
+    foreign = strangers(index, found.question)
+    notes += [message("ask.not_indexed", op=s.op, corpus=s.corpus, store=_store(index)) for s in foreign]
     if found.withheld:
         notes.append(message("ask.withheld", ids=", ".join(p.id for p in found.withheld)))
     remarks = [render(note, lang) for note in notes]
@@ -192,6 +194,11 @@ def _conflict_doc(conflict: Conflict, lang: Lang) -> ConflictDoc:
     )
 
 
+def _store(index: Index) -> str:
+    """Return ` --store STORE` where the index is not the one that a command takes by itself."""
+    return store_option(index.generation.folder.parents[1])
+
+
 def _suggestions(index: Index, found: Extract, lang: Lang) -> list[str]:
     """Say which names nothing here knows, what they may be misspelt for, and which corpora are not indexed."""
     told = []
@@ -201,7 +208,7 @@ def _suggestions(index: Index, found: Extract, lang: Lang) -> list[str]:
     told += [message("ask.misspelt", name=name, near=", ".join(near)) for name, near in slips.items() if near]
     missing = [name for name in known_corpora() if name not in {mark.name for mark in index.manifest.corpora}]
     if missing:
-        told.append(message("ask.index_more", names=", ".join(missing), name=missing[0]))
+        told.append(message("ask.index_more", names=", ".join(missing), name=missing[0], store=_store(index)))
     told.append(message("ask.rephrase"))
     return [render(note, lang) for note in told]
 

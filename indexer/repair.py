@@ -32,8 +32,10 @@ def other_version(path: Path, found: object, wanted: int) -> StoreError:
     return StoreError("index.other_version", path=path, found=found, wanted=wanted, **_way_out(path))
 
 
-def store_option(store: Path | str) -> str:
+def store_option(store: Path | str | None) -> str:
     """Return ` --store STORE` as a command needs it, nothing where the index is the one of the data folder."""
+    if store is None:
+        return ""
     text = str(store)
     if not text.startswith(("http://", "https://")):
         folder = Path(store)

@@ -87,13 +87,15 @@ def retrieval(
     """Score the search on questions with known answers."""
     from agent.evaluate_documents import retrieval_doc  # noqa: PLC0415 - numpy and the index's readers
     from agent.knowledge import open_library  # noqa: PLC0415
+    from indexer.repair import store_option  # noqa: PLC0415
     from retriever import evaluate  # noqa: PLC0415
 
     asked = evaluate.read_questions(questions)
     index = open_library(session.settings.store).index
     evaluation = evaluate.evaluate(index, asked)
     if not evaluation.outcomes:
-        raise StoreError("eval.nothing_indexed", missing=", ".join(evaluation.not_indexed))
+        missing, store = ", ".join(evaluation.not_indexed), store_option(session.settings.store)
+        raise StoreError("eval.nothing_indexed", missing=missing, store=store)
     differences = evaluate.compare(evaluation, against) if against is not None else None
     if save is not None:
         evaluate.save(evaluation, save)

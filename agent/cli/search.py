@@ -60,9 +60,13 @@ def search(
     asked = " ".join([id_ or text, *names]).strip()
     session.output.answer(search_doc(asked, answer).to_json(), lambda console: _show(console, answer, whole=bool(id_)))
     if not answer.hits:
+        from indexer.repair import store_option  # noqa: PLC0415 - numpy is not for --help
+
         near = ", ".join(answer.near)
         session.output.complain(
-            message("search.near", query=asked, near=near) if near else message("search.no_hit", query=asked)
+            message("search.near", query=asked, near=near)
+            if near
+            else message("search.no_hit", query=asked, store=store_option(session.settings.store))
         )
     return 0 if answer.hits else 1
 

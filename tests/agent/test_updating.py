@@ -122,3 +122,10 @@ assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
     )
     assert ran.returncode == 0, ran.stderr
     assert "nothing has changed" in ran.stdout
+
+
+def test_what_to_index_more_is_told_with_the_store(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "zzyzx", "--store", str(store)]) == 1
+    assert f"tritonkb index build --store {store} --corpus NAME" in capsys.readouterr().err
+    run(["ask", "how many zzyzx does a zzyzx have", "--store", str(store)])
+    assert f"tritonkb index build --store {store} --corpus " in capsys.readouterr().out
