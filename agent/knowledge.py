@@ -117,12 +117,17 @@ def build(
         raise BadInput("knowledge.twice", name=corpus)
     _check_dropped(store, manner.drop, named.keys())
     jobs = [Job(_opened(spec, progress, tell), spec.manifest, spec.text) for spec in dict.fromkeys(specs)]
-    return _build(store, jobs, embedder, progress, manner)
+    return _build(store, jobs, embedder, progress, manner, tell)
 
 
-def _build(store: Path, jobs: Sequence[Job], embedder: str | None, progress: Progress, manner: Manner) -> BuildReport:
+def _build(
+    store: Path, jobs: Sequence[Job], embedder: str | None, progress: Progress, manner: Manner, tell: Tell
+) -> BuildReport:
     name = embedder or (None if manner.fresh else _embedder_of(store)) or DEFAULT_EMBEDDER
-    return build_index(store, jobs, load_embedder(name), progress, manner)
+    loaded = load_embedder(name)
+    if loaded.notice is not None:
+        tell(loaded.notice)
+    return build_index(store, jobs, loaded, progress, manner)
 
 
 def update(
@@ -137,7 +142,7 @@ def update(
     if folder is None:
         raise no_index(store)
     found = [_read_again(mark, progress, tell) for mark in read_store_manifest(folder).corpora]
-    report = _build(store, [job for job in found if isinstance(job, Job)], embedder, progress, manner)
+    report = _build(store, [job for job in found if isinstance(job, Job)], embedder, progress, manner, tell)
     return replace(report, kept=tuple(kept for kept in found if isinstance(kept, Kept)))
 
 

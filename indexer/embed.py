@@ -33,8 +33,8 @@ class Embedder(Protocol):
     """Gives unit vectors.
 
     `model` names it for `load_embedder`; `versions` are those of the packages, weights and settings whose change would
-    change the vectors; `batch` is how many texts it takes at once with gain; `notice` says what is sent where, if
-    anything is. A `dimension` of 0 says that there are no vectors.
+    change the vectors; `batch` is how many texts it takes at once with gain; `notice` is what to tell of it: what is
+    sent where, or that torch exported it just now. A `dimension` of 0 says that there are no vectors.
     """
 
     model: str
@@ -173,12 +173,17 @@ def embedder_of(model: str, dimension: int, versions: Mapping[str, str]) -> Embe
     """
     if not dimension:
         return None
-    if model.startswith(_SENDING) and not _is_named(model):
+    if is_sending(model) and not _is_named(model):
         raise StoreError("embed.not_named", model=model)
     here = load_embedder(model)
     if here.versions != versions:
         raise StoreError("index.other_model", model=model, made=_shown(versions), here=_shown(here.versions))
     return here
+
+
+def is_sending(model: str) -> bool:
+    """Tell whether text leaves this machine to be embedded."""
+    return model.startswith(_SENDING)
 
 
 def _is_named(model: str) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from indexer.crew import Alone, Crew
-from indexer.embed import Embedder, Vectors, load_embedder
+from indexer.embed import Embedder, Vectors, is_sending, load_embedder
 from indexer.errors import StoreError
 from indexer.reading import Progress
 from indexer.store import VectorCache
@@ -57,7 +57,7 @@ def fill_vectors(
 
 def _made(embedder: Embedder, batches: Iterator[list[str]], crew: Crew) -> Iterator[Vectors]:
     """Embed each batch; the crew does it where the model can be loaded there, and sends nothing anywhere."""
-    if isinstance(crew, Alone) or embedder.notice is not None:
+    if isinstance(crew, Alone) or is_sending(embedder.model):
         return map(embedder.embed, batches)
     return crew.map(partial(_embed_there, embedder.model, embedder.versions), batches)
 

@@ -16,6 +16,7 @@ from typing import Any
 from indexer.embedders.weights import model_folder
 from indexer.errors import StoreError
 from indexer.home import data_home
+from indexer.messages import Message, message
 
 # Raised whenever the same weights would be exported to another graph.
 EXPORT_VERSION = 1
@@ -45,6 +46,17 @@ class Exported:
     def tokenizer(self) -> Path:
         """Return the file that `tokenizers` loads."""
         return self.folder / "tokenizer.json"
+
+
+def have_export(model: str) -> tuple[Exported, Message | None]:
+    """Return a model's export, made now where there is none, and then what to tell of it.
+
+    Raises `StoreError` when it cannot be had, or the disk refuses.
+    """
+    if (found := find_export(model)) is not None:
+        return found, None
+    made = make_export(model)
+    return made, message("embed.exported", model=model, folder=made.folder)
 
 
 def find_export(model: str) -> Exported | None:

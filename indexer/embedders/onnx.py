@@ -12,9 +12,8 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from indexer.embed import Vectors, unit_rows
-from indexer.embedders.export import Exported, find_export, make_export, quantised
+from indexer.embedders.export import have_export, quantised
 from indexer.embedders.weights import ALIASES
-from indexer.messages import Message
 
 # Padded tokens in one run. Larger runs leave the processor's cache: 512 was the fastest of 512 to 8,192 on two cores.
 TOKENS_A_RUN = 512
@@ -24,11 +23,10 @@ class OnnxEmbedder:
     """A model exported once from its own weights; the first load exports it, which takes torch and some seconds."""
 
     batch = 512
-    notice: Message | None = None
 
     def __init__(self, model: str, *, int8: bool = False) -> None:
         name = ALIASES.get(model, model)
-        self._exported: Exported = find_export(name) or make_export(name)
+        self._exported, self.notice = have_export(name)
         self._graph = quantised(self._exported) if int8 else self._exported.graph
         self.model = f"int8:{name}" if int8 else name
         self.versions = self._exported.versions

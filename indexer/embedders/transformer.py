@@ -13,10 +13,9 @@ from sentence_transformers import SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
 from indexer.embed import Vectors, unit_rows
-from indexer.embedders.export import find_export, make_export
+from indexer.embedders.export import have_export
 from indexer.embedders.weights import ALIASES, model_folder
 from indexer.errors import StoreError
-from indexer.messages import Message
 
 OPSET = 17
 
@@ -28,11 +27,10 @@ class TorchEmbedder:
     """
 
     batch = 2048
-    notice: Message | None = None
 
     def __init__(self, model: str) -> None:
         self.model = ALIASES.get(model, model)
-        exported = find_export(self.model) or make_export(self.model)
+        exported, self.notice = have_export(self.model)
         self.versions, self.dimension = exported.versions, exported.dimension
         self._prompts = exported.document_prompt, exported.question_prompt
         self._encoder = load_transformer(self.model, device=None)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agent.cli.main import run
 from indexer.build import build_index
 from indexer.embed import HashEmbedder, load_embedder
 from indexer.embedders.endpoint import EndpointEmbedder
@@ -179,6 +180,17 @@ def test_a_build_that_an_endpoint_stopped_goes_on_where_it_was(tmp_path: Path, e
     assert 0 < report.embedded < len(CARDS)
     assert sorted(endpoint.texts) == sorted({*endpoint.texts}), "a text was sent twice"
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()], "the key was stored"
+
+
+def test_a_build_tells_first_what_is_sent_where(
+    tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRITONKB_EMBEDDER", "")  # the command sets it for its process
+    (tmp_path / "card.md").write_text(CARDS["card0.md"])
+    store, named = str(tmp_path / "store"), f"openai:any/model:1@{endpoint.url}"
+    assert run(["index", "build", "--corpus", f"notes={tmp_path}", "--embedder", named, "--store", store]) == 0
+    assert f"the texts of new passages are sent to {endpoint.url} (model any/model:1)" in capsys.readouterr().err
+    load_embedder.cache_clear()
 
 
 def test_a_question_is_sent_only_where_the_user_named_the_endpoint(

@@ -1,6 +1,7 @@
 """Models run by ONNX Runtime. Exporting one imports torch, so all of these are slow."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 
 from indexer.embed import Embedder, load_embedder
-from indexer.embedders.export import find_export
+from indexer.embedders.export import find_export, have_export
 from indexer.errors import StoreError
+from indexer.messages import render
 
 pytestmark = pytest.mark.slow
 TEXTS = ["double buffering", "ping-pong buffers", "license text", "", "pad " * 900]
@@ -77,6 +79,17 @@ def test_an_export_is_made_again_when_it_is_damaged(minilm: Embedder) -> None:
     assert find_export(minilm.model) is None
     facts.write_text(text)
     assert find_export(minilm.model) == exported
+
+
+def test_an_export_that_was_deleted_is_made_again_and_told(minilm: Embedder) -> None:
+    exported = find_export(minilm.model)
+    assert exported is not None
+    assert have_export(minilm.model) == (exported, None)
+    shutil.rmtree(exported.folder)
+    again, told = have_export(minilm.model)
+    assert again == exported
+    assert told is not None
+    assert f"exported for ONNX Runtime with torch, into {exported.folder}" in render(told, "en")
 
 
 def test_a_model_nobody_has_is_told_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
