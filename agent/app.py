@@ -89,17 +89,21 @@ def blame_kernel(site: Site, source: KernelSource, line: int | None, *, pass_by_
     return blame_doc(site, source, item, line, pass_by_pass=pass_by_pass)
 
 
-def diagnose_kernel(site: Site, source: KernelSource, max_rung: Rung) -> DiagnoseDoc:
+def diagnose_kernel(
+    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None = None
+) -> DiagnoseDoc:
     """Climb the ladder over `source`; of several targets (`a,b`) for each, and say how they differ."""
-    found = [(s, *_diagnose_for(s, source, max_rung)) for s in targets_of(site)]
+    found = [(s, *_diagnose_for(s, source, max_rung, counterfactuals)) for s in targets_of(site)]
     sides = [Side(s.target, d.lowering, d.explanations, tuple(f.symptom for f in d.findings)) for s, d, _ in found]
     return _compared(sides, [_diagnose_doc(d, again, s) for s, d, again in found], site.lang)
 
 
-def _diagnose_for(site: Site, source: KernelSource, max_rung: Rung) -> tuple[Diagnosis, tuple[Recompilation, ...]]:
+def _diagnose_for(
+    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None
+) -> tuple[Diagnosis, tuple[Recompilation, ...]]:
     index = site.library.index if site.library is not None else None
     with _open(site) as bench:
-        found = diagnose(bench, source, index, site.lang, max_rung)
+        found = diagnose(bench, source, index, site.lang, max_rung, most=counterfactuals)
         return found, find_recompilations(bench.worker, found.lowering)
 
 

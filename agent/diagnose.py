@@ -19,6 +19,7 @@ from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.table import SYMPTOMS
 from agent.workbench import Change, Workbench
 from indexer.errors import BadInput, SandboxError
+from indexer.ir.snapshots import count_ops
 from indexer.messages import Lang, Message, message
 from indexer.records import Passage
 from retriever.attribution import evidence_for
@@ -31,6 +32,11 @@ from retriever.search import Index
 MAX_COUNTERFACTUALS = 8
 LEAST_JUDGED = 0.01
 ALWAYS_JUDGED = 2
+# A kernel whose last module has more operations takes the compilers more than five seconds (10,000: 13 s on one core),
+# and its counterfactuals as long each or several times as long: they are tried only when asked for.
+LARGE_OPS = 5_000
+# What a counterfactual may take, in compilations of the kernel itself, and at least.
+COUNTERFACTUAL_TIMES, COUNTERFACTUAL_SECONDS = 5.0, 20.0
 EVIDENCE_PER_FINDING = 4
 # The two compilers have separate histories: a passage of the other one proves nothing here.
 _SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")
@@ -71,24 +77,32 @@ class _Judged:
 
 
 def diagnose(
-    bench: Workbench, source: KernelSource, index: Index | None, lang: Lang, max_rung: Rung = "source"
+    bench: Workbench,
+    source: KernelSource,
+    index: Index | None,
+    lang: Lang,
+    max_rung: Rung = "source",
+    *,
+    most: int | None = None,
 ) -> Diagnosis:
     """Diagnose `source`; without an index the findings carry no evidence, and the source rung says so.
 
-    Evidence that exists in both languages is cited in `lang`.
+    Evidence that exists in both languages is cited in `lang`. At most `most` counterfactuals of a rung are lowered; by
+    default `MAX_COUNTERFACTUALS`, and none for a very large kernel. Findings that none is tried for stay open.
     """
     lowering = bench.lower(source)
-    return _Climb(bench, lowering, index, lang).climb(max_rung)
+    return _Climb(bench, lowering, index, lang, most).climb(max_rung)
 
 
 class _Climb:
     """One climb of the ladder over one lowering."""
 
-    def __init__(self, bench: Workbench, lowering: Lowering, index: Index | None, lang: Lang) -> None:
+    def __init__(self, bench: Workbench, lowering: Lowering, index: Index | None, lang: Lang, most: int | None) -> None:
         self.bench = bench
         self.lowering = lowering
         self.index = index
         self.lang: Lang = lang
+        self.most = most if most is not None else 0 if is_large(lowering) else MAX_COUNTERFACTUALS
         self.findings: list[Finding] = []
         self.steps: list[Step] = []
         self.explanations: tuple[Explanation, ...] | None = None
@@ -179,10 +193,14 @@ class _Climb:
     def _verdicts(self, seen: Sequence[_Seen]) -> list[tuple[Counterfactual, float | None]]:
         """Judge the most severe, several at a time: most of a counterfactual is waiting for compilers."""
         least = round(100 * LEAST_JUDGED)
-        note = message("ladder.counterfactual_budget", most=MAX_COUNTERFACTUALS, least=least)
+        note = message("ladder.counterfactual_budget", most=self.most, least=least)
+        if not self.most:
+            note = message("ladder.no_counterfactuals")
         verdicts: list[tuple[Counterfactual, float | None]] = [(Counterfactual(note, "open"), None)] * len(seen)
-        waiting = [place for place, item in enumerate(seen) if _own_share(item) >= LEAST_JUDGED]
-        left = MAX_COUNTERFACTUALS
+        waiting = [
+            place for place, item in enumerate(seen) if place < ALWAYS_JUDGED or _own_share(item) >= LEAST_JUDGED
+        ]
+        left = self.most
         while waiting and left:
             wave, waiting = waiting[:left], waiting[left:]
             for place, judged in zip(wave, in_threads(self._judge, [seen[place] for place in wave]), strict=True):
@@ -215,7 +233,8 @@ class _Climb:
         if variant.source is not None:
             source = dataclasses.replace(source, text=variant.source)
         try:
-            lowering = self.bench.lower(source, Change(variant.options, variant.compiler_flags))
+            seconds = max(COUNTERFACTUAL_SECONDS, COUNTERFACTUAL_TIMES * item.subject.compilation.seconds)
+            lowering = self.bench.lower(source, Change(variant.options, variant.compiler_flags, seconds))
         except BadInput:  # the variant's host cannot be captured: the counterfactual stays open
             return None
         except SandboxError as error:
@@ -243,6 +262,12 @@ class _Climb:
         hits = own[:EVIDENCE_PER_FINDING]
         cited = [Evidence(h.passage.id, h.passage.sha256, h.why) for h in hits]
         return tuple(e for e in cited if isinstance(self.index.check_citation(e.passage, e.sha256), Passage))
+
+
+def is_large(lowering: Lowering) -> bool:
+    """Tell whether lowering the kernels again takes so long that it should be asked for."""
+    finals = [item.compilation.hivm for item in lowering.launches]
+    return sum(count_ops(final.functions) for final in finals if final is not None) > LARGE_OPS
 
 
 def corpora_of(arch: str) -> tuple[str, ...]:

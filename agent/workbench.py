@@ -17,7 +17,7 @@ from agent.jobs import in_threads
 from agent.perf.predict import predict, sum_costs
 from agent.records import Compilation, Cost, KernelSource, Launch, Lowered, Lowering, Resources
 from agent.sandbox import SandboxPolicy
-from agent.toolchain.ascend import compile_ttir
+from agent.toolchain.ascend import COMPILE_SECONDS, compile_ttir
 from agent.toolchain.client import Worker
 from agent.toolchain.install import AscendInstall, find_ascend
 from agent.toolchain.targets import Target
@@ -30,10 +30,11 @@ _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a lowering does differently from the source: launch options and compiler flags."""
+    """What a lowering does differently from the source: launch options and compiler flags; and how long it may take."""
 
     options: Mapping[str, object] = dataclasses.field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    seconds: float = COMPILE_SECONDS
 
 
 AS_IS = Change()
@@ -104,6 +105,7 @@ class Workbench:
             captured.printed_file,
             out or self._folder(),
             flags=change.flags,
+            seconds=change.seconds,
             every_pass=self.every_pass,
         )
         if made.hivm is None or made.status == "rejected":

@@ -19,12 +19,16 @@ from agent.cli.kernel_input import (
 from agent.cli.options import Session
 
 MaxRung = Annotated[Literal["pattern", "profile", "ir", "source"], typer.Option("--max-rung", help="kernel.max_rung")]
+Counterfactuals = Annotated[
+    int | None, typer.Option("--counterfactuals", metavar="N", min=0, help="kernel.counterfactuals")
+]
 
 
 def diagnose(
     session: Session,
     file: FileSpec,
     max_rung: MaxRung = "source",
+    counterfactuals: Counterfactuals = None,
     kernel: KernelName = "",
     signature: Signature = "",
     constexpr: Constexprs = None,
@@ -38,7 +42,7 @@ def diagnose(
     source = read_kernel(file, kernel, signature, constexpr, grid)
     library = open_library_if_built(session)
     site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang)
-    doc = diagnose_kernel(site, source, max_rung)
+    doc = diagnose_kernel(site, source, max_rung, counterfactuals)
     session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).diagnose(doc))
     taken = all(own.status == "ok" for own in doc.targets or [doc])
     return 0 if taken else 1

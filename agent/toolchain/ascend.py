@@ -37,6 +37,8 @@ from indexer.ir.snapshots import PassRun
 _MIX_MODE = re.compile(r', mix_mode = "[^"]*"|mix_mode = "[^"]*", ')
 # bishengir-compile crashed in 2 of 36 runs with threads, in 0 of 120 without: a second crash is no accident.
 _TRIES = 2
+# What both compilers may take for one kernel.
+COMPILE_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def compile_ttir(  # noqa: PLR0913 - one call takes what a launch, a target and 
     options: Mapping[str, object] | None = None,
     flags: tuple[str, ...] = (),
     every_pass: bool = True,
-    seconds: float = 120,
+    seconds: float = COMPILE_SECONDS,
 ) -> Compilation:
     """Lower `ttir` for `target` and return its stages, the plan of its memories and what the compilers said.
 
