@@ -53,7 +53,7 @@ class TorchEmbedder:
 
 def load_transformer(model: str, device: str | None = "cpu") -> Any:
     """Load a model (None: on the best device here); raises `StoreError` when neither the disk nor the hub has it."""
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()
     try:
         # Only this attention is made of operations that every exporter knows.
         settings = {"attn_implementation": "eager"} if device == "cpu" else {}
@@ -63,7 +63,7 @@ def load_transformer(model: str, device: str | None = "cpu") -> Any:
     return encoder.float().eval()
 
 
-class _Whole(torch.nn.Module):
+class _Whole(torch.nn.Module):  # type: ignore[misc]
     """Transformer, pooling and what else the model has, as one function of token ids."""
 
     def __init__(self, encoder: SentenceTransformer) -> None:
