@@ -24,7 +24,7 @@ _WORD = re.compile(r"\w+")
 # The ranking that won the first measurements, before links, relatives and the glossary.
 PROTOTYPE = replace(
     DEFAULT_WEIGHTS, natural=0.4, dense=0.6, meant=0.0, translated=0.0, linked=0.0, exact=0.0, kin=0.0,
-    damped=1.0,
+    damped=1.0, history=0.0, covered=0.0, header=1.0, document=1.0,
 )  # fmt: skip
 _SEMBLE = """
 import json, sys

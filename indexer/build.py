@@ -14,6 +14,7 @@ from pathlib import Path
 
 from indexer.crew import peak_mib
 from indexer.embed import Embedder
+from indexer.history import HISTORY_VERSION
 from indexer.lexical import WORDS_VERSION
 from indexer.messages import Message
 from indexer.reading import Job, Progress
@@ -24,7 +25,7 @@ from indexer.store import CorpusMark, Holder, check_files, current_folder, read_
 # The current generation, and the one before it to compare with.
 KEPT_GENERATIONS = 2
 # With these, what an earlier generation counted and named holds for this one.
-PARTS = {"words": WORDS_VERSION, "symbols": SYMBOLS_VERSION}
+PARTS = {"words": WORDS_VERSION, "symbols": SYMBOLS_VERSION, "history": HISTORY_VERSION}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class CheckoutTree:
     """A corpus as a changed checkout has it; its commit is the hash of its files, for no commit has these."""
 
     def __init__(self, base: GitTree, changed: Sequence[str], takes: Callable[[str], bool]) -> None:
-        self._base, self._root = base, base.repository
+        self.base, self._root = base, base.repository
         self._changed: dict[str, bytes] = {}
         for path in changed:
             content = read_inside(self._root, path)
@@ -37,7 +37,7 @@ class CheckoutTree:
 
     def read(self, entries: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """Yield the contents in the order asked."""
-        committed = self._base.read([entry for entry in entries if entry.path not in self._changed])
+        committed = self.base.read([entry for entry in entries if entry.path not in self._changed])
         for entry in entries:
             yield (entry, self._changed[entry.path]) if entry.path in self._changed else next(committed)
 

@@ -40,9 +40,13 @@ _NO_PROGRAMS = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", f"core.a
 
 
 def run_git(
-    repository: Path, arguments: Sequence[str], *, stdin: str = "", settings: Mapping[str, str] | None = None
-) -> bytes:
-    """Read from one repository; raises `StoreError` with git's reason. `settings` win over the repository's own."""
+    repository: Path, arguments: Sequence[str], *, stdin: str = "", settings: Mapping[str, str] | None = None,
+    as_far: bool = False,
+) -> bytes:  # fmt: skip
+    """Read from one repository; raises `StoreError` with git's reason. `settings` win over the repository's own.
+
+    With `as_far`, what git said before it failed is the answer.
+    """
     process = start_git(repository, arguments, reading_environment(settings or {}))
     try:
         out, err = process.communicate(stdin.encode(), timeout=READ_SECONDS)
@@ -50,7 +54,7 @@ def run_git(
         raise StoreError("index.git_failed", repository=repository, reason=f"{READ_SECONDS:.0f} s") from error
     finally:
         end_git(process)
-    if process.returncode:
+    if process.returncode and not as_far:
         raise StoreError("index.git_failed", repository=repository, reason=reason_of(err.decode(errors="replace")))
     return bytes(out)
 

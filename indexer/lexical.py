@@ -1,4 +1,4 @@
-"""BM25 over one field of all passages: scores by word as mapped arrays, and counts by passage for the next update."""
+"""BM25 over one field of all passages or files: scores by word as mapped arrays, and counts for the next update."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,8 @@ class Curve:
     b: float
 
 
+# Smaller files are read: one without items cannot be mapped.
+_MAPPED_BYTES = 4096
 # Measured (docs/retrieval.md): code repeats its names, so that their number says little; prose is short and even.
 CURVES = {"body": Curve(0.9, 0.4)}
 PROSE = Curve(1.5, 0.75)
@@ -135,15 +138,20 @@ def _write_scores(folder: Path, counts: Counts) -> None:
     np.save(folder / "count.npy", np.asarray(documents, np.int64))
 
 
+def mapped(path: Path) -> npt.NDArray[Any]:
+    """Open an array of which only what is asked for is read."""
+    return np.asarray(np.load(path, mmap_mode="r" if path.stat().st_size > _MAPPED_BYTES else None))
+
+
 class LexicalField:
     """One field: a word's column holds its score in each passage that has it."""
 
     def __init__(self, folder: Path) -> None:
         self.k1 = CURVES.get(folder.name, PROSE).k1
         # Plain arrays over the mapped pages: numpy's memmap class makes each slice ten times dearer.
-        self._scores = np.asarray(np.load(folder / "scores.npy", mmap_mode="r"))
-        self._rows = np.asarray(np.load(folder / "rows.npy", mmap_mode="r"))
-        self._starts = np.asarray(np.load(folder / "starts.npy", mmap_mode="r"))
+        self._scores = mapped(folder / "scores.npy")
+        self._rows = mapped(folder / "rows.npy")
+        self._starts = mapped(folder / "starts.npy")
         self.count = int(np.load(folder / "count.npy"))
         self._vocabulary: dict[str, int] = json.loads((folder / "words.json").read_text(encoding="utf-8"))
 
@@ -156,6 +164,12 @@ class LexicalField:
                 begin, end = int(self._starts[column]), int(self._starts[column + 1])
                 total[self._rows[begin:end]] += self._scores[begin:end]
         return total
+
+    def rows(self, word: str) -> npt.NDArray[np.int32]:
+        """Return the passages in which the word stands."""
+        column = self._vocabulary.get(word)
+        found: npt.NDArray[np.int32] = self._rows[:0]
+        return found if column is None else self._rows[int(self._starts[column]) : int(self._starts[column + 1])]
 
     def frequency(self, word: str) -> int:
         """Return in how many passages the word stands."""

@@ -18,6 +18,7 @@ from indexer.chroma import ChromaItem, write_chroma
 from indexer.corpus import Manifest, read_manifest
 from indexer.crew import Crew, Hired, peak_mib
 from indexer.embed import Embedder
+from indexer.history import HISTORY_VERSION
 from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
 from indexer.naming import name_shelf
 from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus, unread
@@ -88,8 +89,9 @@ class Making:
         with self._stage("read"):
             shelf = Shelf(self.old / "passages.sqlite") if self.old is not None else None
             try:
+                told = self._holds("history", HISTORY_VERSION)
                 return [
-                    unread(job, shelf)
+                    unread(job, shelf, told=told)
                     if shelf is not None and is_held(marks.get(job.tree.corpus.name), job)
                     else read_corpus(job, shelf, self.progress, crew)
                     for job in jobs
@@ -144,6 +146,8 @@ class Making:
                 free += len(r.added)
                 writer.set_files(corpus.name, r.gone, r.files)
                 writer.set_former(r.lost, r.moved, r.former)
+                if r.history is not None:
+                    writer.set_history(corpus.name, r.history)
             for name in self.manner.drop:
                 writer.forget(name)
             ids = writer.number_rows()
@@ -185,6 +189,19 @@ class Making:
                 with self._old_file(name) as path:
                     counts = read_counts(path)
             write_lexical(folder / name, documents, tick, counts, source)
+        self._write_history(folder, kept=kept and self._holds("history", HISTORY_VERSION))
+
+    def _write_history(self, folder: Path, *, kept: bool) -> None:
+        """Index by file what commits say; of a file that no new commit touched, the old counts hold."""
+        told = _history(folder)
+        counts, number = None, {}
+        if kept:
+            with self._old_file("history") as path:
+                counts = read_counts(path)
+                number = {document: n for n, document in enumerate(_history(path.parent))}
+        source = np.asarray([number.get(document, -1) for document in told], np.int64)
+        new = [words_of(said) for (_, said), n in zip(told, source, strict=True) if n < 0]
+        write_lexical(folder / "history", new, lambda: None, counts, source)
 
     def _embed(self, folder: Path, rows: Mapping[int, Passage], source: npt.NDArray[np.int64], crew: Crew) -> None:
         vectors = np.zeros((len(source), self.embedder.dimension), np.float32)
@@ -289,6 +306,15 @@ def _write_columns(folder: Path, shelf: Shelf, manifests: Sequence[Manifest]) ->
     out["damped"] = np.asarray(damped, np.bool_)[out["file"]]
     np.save(folder / "columns.npy", out)
     return kinds
+
+
+def _history(folder: Path) -> list[tuple[tuple[str, str], str]]:
+    """Return what commits say of each file of a generation, by its number."""
+    shelf = Shelf(folder / "passages.sqlite")
+    try:
+        return list(zip(shelf.places(), shelf.history(), strict=True))
+    finally:
+        shelf.close()
 
 
 def _now() -> str:

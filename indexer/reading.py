@@ -11,6 +11,7 @@ from indexer.crew import Alone, Crew
 from indexer.errors import BadInput
 from indexer.grammar.tablegen import described, grammar_with
 from indexer.grammar.tablegen_bases import NO_BASES, Bases, gather_bases
+from indexer.history import history_of
 from indexer.records import Corpus, Passage
 from indexer.shelf import FileMark, FormerPlace, Row, Shelf
 
@@ -63,11 +64,15 @@ class Reading:
     moved: list[tuple[str, str]] = field(default_factory=list)
     former: list[FormerPlace] = field(default_factory=list)
     changed: int = 0
+    # What commits say of each file; None: as the shelf has it.
+    history: dict[str, str] | None = None
 
 
-def unread(job: Job, shelf: Shelf) -> Reading:
-    """Return the reading of a tree that stands in `shelf` as it is."""
-    return Reading(job, shelf.newest_number(job.tree.corpus.name))
+def unread(job: Job, shelf: Shelf, *, told: bool) -> Reading:
+    """Return the reading of a tree that stands in `shelf` as it is, with its history unless that is `told` there."""
+    name = job.tree.corpus.name
+    history = None if told else history_of(job.tree, shelf.files(name))
+    return Reading(job, shelf.newest_number(name), history=history)
 
 
 def read_corpus(job: Job, shelf: Shelf | None, progress: Progress, crew: Crew) -> Reading:
@@ -89,6 +94,7 @@ def read_corpus(job: Job, shelf: Shelf | None, progress: Progress, crew: Crew) -
         after += passages
         progress("read", len(reading.files), len(changed))
     _compare(reading, before, after, old)
+    reading.history = history_of(job.tree, {e.path for e in entries})
     return reading
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from indexer.records import Link, Naming, Passage, Relation, Sort
 from indexer.repair import damaged
 
 # `since` numbers the first commit (of `commits`) at which a file had its content; `former` tells where a passage of
-# today stood at the commits `oldest..newest`, in files that have changed since.
+# today stood at the commits `oldest..newest`, in files that have changed since; `history` what commits say of a file.
 _SCHEMA = """
 CREATE TABLE passages(id INTEGER PRIMARY KEY, corpus TEXT, path TEXT, first INTEGER, last INTEGER, kind TEXT,
   symbol TEXT, language TEXT, text TEXT, "natural" TEXT, ordinal INTEGER, key TEXT);
@@ -32,6 +32,10 @@ CREATE TABLE commits(corpus TEXT, number INTEGER, "commit" TEXT, PRIMARY KEY(cor
 CREATE TABLE former(corpus TEXT, path TEXT, first INTEGER, last INTEGER, newest INTEGER, oldest INTEGER, key TEXT,
   PRIMARY KEY(corpus, path, first, last, newest)) WITHOUT ROWID;
 CREATE INDEX former_key ON former(key);
+"""
+# Not in the shelves of older indexes.
+_HISTORY = """
+CREATE TABLE IF NOT EXISTS history(corpus TEXT, path TEXT, told TEXT, PRIMARY KEY(corpus, path)) WITHOUT ROWID;
 """
 _ROWS = """
 DROP TABLE IF EXISTS rows;
@@ -107,7 +111,11 @@ class ShelfWriter:
 
     def create(self) -> None:
         """Make the tables."""
-        self._database.executescript(_SCHEMA)
+        self._database.executescript(_SCHEMA + _HISTORY)
+
+    def complete(self) -> None:
+        """Make the tables that an older shelf lacks."""
+        self._database.executescript(_HISTORY)
 
     def set_commit(self, corpus: str, number: int, commit: str, *, kept: int) -> None:
         """Make `commit` the newest of a corpus, and forget places older than `kept` commits."""
@@ -153,9 +161,14 @@ class ShelfWriter:
             ((f.corpus, f.path, f.first, f.last, f.newest, f.oldest, f.key) for f in places),
         )
 
+    def set_history(self, corpus: str, told: Mapping[str, str]) -> None:
+        """Replace what commits say of a corpus's files."""
+        self._database.execute("DELETE FROM history WHERE corpus=?", (corpus,))
+        self._database.executemany("INSERT INTO history VALUES (?,?,?)", ((corpus, *item) for item in told.items()))
+
     def forget(self, corpus: str) -> None:
         """Take a whole corpus away, with its commits and with what leads from them to today."""
-        for table in ("passages", "files", "commits", "former"):
+        for table in ("passages", "files", "commits", "former", "history"):
             self._database.execute(f"DELETE FROM {table} WHERE corpus=?", (corpus,))  # noqa: S608 - our own words
 
     def number_rows(self) -> list[int]:
@@ -185,6 +198,8 @@ def begin_shelf(path: Path, previous: Path | None) -> None:
         shutil.copyfile(previous, path)
     except OSError as error:
         raise not_written(path, error) from error
+    with editing(path) as shelf:
+        shelf.complete()
 
 
 @contextmanager
@@ -341,6 +356,11 @@ class Shelf:
         """Return corpus and path of every file that has passages, in the order of the rows."""
         found = self._ask("SELECT DISTINCT corpus, path FROM passages ORDER BY corpus, path", ())
         return [(r[0], r[1]) for r in found]
+
+    def history(self) -> list[str]:
+        """Return what commits say of every file that has passages, in the order of `places`."""
+        told = {(r[0], r[1]): str(r[2]) for r in self._ask("SELECT corpus, path, told FROM history", ())}
+        return [told.get(place, "") for place in self.places()]
 
     def _passages(self, where: str, values: Sequence[Any]) -> list[Row]:
         sql = f"SELECT {_COLUMNS} FROM passages JOIN rows USING(id) WHERE {where}"  # noqa: S608 - our own words

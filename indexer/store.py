@@ -1,7 +1,8 @@
 """The index on disk: generations of which one is current; one writer at a time; readers never wait.
 
 STORE/current                 the name of the generation that readers open, replaced in one step
-STORE/generations/NAME/       passages.sqlite, vectors.npy, columns.npy, body/, natural/, chroma/; at last manifest.json
+STORE/generations/NAME/       passages.sqlite, vectors.npy, columns.npy, body/, natural/, history/, chroma/;
+                              at last manifest.json
 STORE/vectors.sqlite          vectors by (model, text), so that nothing is embedded twice
 STORE/lock                    held by the one writer, whose process stands in STORE/writer.json
 """
@@ -19,14 +20,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
-from indexer.lexical import LexicalField
+from indexer.lexical import LexicalField, mapped
 from indexer.records import Link, Relation
 from indexer.repair import damaged, no_index, other_version
 from indexer.shelf import Shelf
@@ -97,12 +98,12 @@ class Generation:
         self.manifest = read_store_manifest(folder)
         self.shelf = Shelf(folder / "passages.sqlite")
         try:
-            # A file without numbers cannot be mapped.
-            mapped: Literal["r"] | None = "r" if self.manifest.dimension else None
-            self.vectors: Vectors = np.asarray(np.load(folder / "vectors.npy", mmap_mode=mapped))
-            self.columns: npt.NDArray[Any] = np.asarray(np.load(folder / "columns.npy", mmap_mode="r"))
+            self.vectors: Vectors = mapped(folder / "vectors.npy")
+            self.columns: npt.NDArray[Any] = mapped(folder / "columns.npy")
             self.body = LexicalField(folder / "body")
             self.natural = LexicalField(folder / "natural")
+            # By file, not by passage: what the commits that changed it say. Older indexes have none.
+            self.history = LexicalField(folder / "history") if (folder / "history").exists() else None
         except (OSError, ValueError, EOFError) as error:
             raise damaged(folder, error) from error
         counts = {len(self.vectors), len(self.columns), self.body.count, self.natural.count}
@@ -115,6 +116,16 @@ class Generation:
         return self.shelf.places()
 
     @cached_property
+    def file_numbers(self) -> npt.NDArray[np.int32]:
+        """Return the number of each row's file; a column of `columns`, side by side for speed."""
+        return np.ascontiguousarray(self.columns["file"])
+
+    @cached_property
+    def headers(self) -> npt.NDArray[np.bool_]:
+        """Tell of each file whether it declares what others implement."""
+        return np.asarray([path.endswith((".h", ".hpp")) for _, path in self.places], np.bool_)
+
+    @cached_property
     def links(self) -> Links:
         """Read all links between passages."""
         return Links.of(self.shelf.links())
@@ -124,8 +135,6 @@ class Generation:
 _ARRAYS = ("vectors.npy", "columns.npy")
 _FIELDS = ("body", "natural")
 _FIELD_ARRAYS = ("scores", "rows", "starts", "counts", "counts_words", "counts_starts")
-# Smaller files are read: one without items cannot be mapped.
-_MAPPED_BYTES = 4096
 
 
 def check_files(folder: Path, passages: int) -> None:
@@ -134,22 +143,24 @@ def check_files(folder: Path, passages: int) -> None:
     Arrays are mapped and only the ends of the vocabularies read: this is cheap, and finds what a disk or a copy lost.
     """
     try:
-        counts = [len(_mapped(folder / name)) for name in _ARRAYS]
-        for field_ in (folder / name for name in _FIELDS):
-            for name in _FIELD_ARRAYS:
-                _mapped(field_ / f"{name}.npy")
-            counts.append(int(np.load(field_ / "count.npy")))
-            vocabulary = (field_ / "words.json").read_bytes()
-            if (vocabulary[:1], vocabulary[-1:]) != (b"{", b"}"):
-                raise damaged(folder, field_ / "words.json")
+        counts = [len(mapped(folder / name)) for name in _ARRAYS]
+        counts += [_check_field(folder, name) for name in _FIELDS]
+        if (folder / "history").exists():  # older indexes have none
+            _check_field(folder, "history")
     except (OSError, ValueError, EOFError, TypeError) as error:
         raise damaged(folder, error) from error
     if set(counts) != {passages}:
         raise damaged(folder, f"{sorted(set(counts))} != {passages}")
 
 
-def _mapped(path: Path) -> npt.NDArray[Any]:
-    return np.asarray(np.load(path, mmap_mode="r" if path.stat().st_size > _MAPPED_BYTES else None))
+def _check_field(folder: Path, field_: str) -> int:
+    """Return how many documents a field of words counts."""
+    for name in _FIELD_ARRAYS:
+        mapped(folder / field_ / f"{name}.npy")
+    vocabulary = (folder / field_ / "words.json").read_bytes()
+    if (vocabulary[:1], vocabulary[-1:]) != (b"{", b"}"):
+        raise damaged(folder, folder / field_ / "words.json")
+    return int(np.load(folder / field_ / "count.npy"))
 
 
 def read_store_manifest(folder: Path) -> StoreManifest:

@@ -53,7 +53,7 @@ class EvidenceWeights:
 
 DEFAULT_EVIDENCE = EvidenceWeights()
 # Each passage for itself: a finding cites ranges, not files; a test counts as much as its words say.
-_SINGLY = Weights(test=1.0, file_share=(1.0,), repeat=(1.0,) * 50)
+_SINGLY = Weights(history=0.0, covered=0.0, test=1.0, header=1.0, document=1.0, file_share=(1.0,), repeat=(1.0,) * 50)
 
 _Mask = npt.NDArray[np.bool_] | None
 

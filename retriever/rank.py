@@ -21,6 +21,8 @@ from retriever.kin import ANY, Kin, Preference
 from retriever.query import Understood
 
 Scores = npt.NDArray[np.float32]
+# Words, and how much they count.
+_Told = Sequence[tuple[Sequence[str], float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,9 @@ class Weights:
     a passage scores, its links pass on to others by `linked`, from the best `spread` passages; `considered` passages
     are grouped by file. A file scores the sum of its best passages by `file_share`; its second and further passages are
     shown with `repeat` of that. What the question names is lifted by `exact`, what it pastes word for word by `pasted`.
-    A file's translation or variant scores `kin` of it.
+    A file's translation or variant scores `kin` of it. A file gets `history` for what the commits that changed it say
+    (brought to 0..1 over its best `history_depth` files), and `covered` for the share of the question's words that
+    stand anywhere in it. Tests, vendored files, headers and documents count `test`, `damped`, `header`, `document`.
     """
 
     body: float = 1.0
@@ -45,8 +49,13 @@ class Weights:
     considered: int = 400
     linked: float = 0.4
     spread: int = 120
+    history: float = 0.3
+    history_depth: int = 100
+    covered: float = 0.6
     test: float = 0.5
     damped: float = 0.7
+    header: float = 0.88
+    document: float = 0.94
     file_share: tuple[float, ...] = (1.0, 0.3, 0.15)
     repeat: tuple[float, ...] = (1.0, 0.5, 0.35)
     exact: float = 0.3
@@ -100,7 +109,8 @@ class _File:
 
 def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DEFAULT_WEIGHTS) -> list[Ranked]:
     """Return the best `limit` rows for a question."""
-    parts = _lists(generation, asked, weights)
+    told = _told(asked.question, weights)
+    parts = _lists(generation, asked, told, weights)
     total: Scores = np.sum(list(parts.values()), axis=0, dtype=np.float32)
     for row, value in asked.bonus.items():
         if asked.allowed is None or asked.allowed[row]:
@@ -108,8 +118,13 @@ def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DE
     if weights.linked:
         parts["linked"] = _handed_on(generation, total, asked.allowed, weights)
         total += parts["linked"]
-    total *= _damping(generation, weights)
-    files = _files(total, generation.columns["file"], weights)
+    factor = _damping(generation, weights)
+    total *= factor
+    files = _files(total, generation.file_numbers, weights)
+    of_files = _lists_of_files(generation, told, files, weights)
+    for file in files.values():
+        file.score += float(factor[file.rows[0][0]]) * sum(float(scores[file.number]) for scores in of_files.values())
+    parts |= {name: scores[generation.file_numbers] for name, scores in of_files.items()}
     if asked.kin is not None and weights.kin:
         _add_relatives(generation, asked, asked.kin, files, weights)
     return [
@@ -118,18 +133,19 @@ def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DE
     ]
 
 
-def _lists(generation: Generation, asked: Asked, weights: Weights) -> dict[str, Scores]:
-    question = asked.question
+def _told(question: Understood, weights: Weights) -> list[tuple[Sequence[str], float]]:
+    """Return the English words that are looked for, and how much they count."""
     own = [word for word in question.words if not has_chinese(word)]
-    chinese = [word for word in question.words if has_chinese(word)]
     told = ((own, 1.0), (question.meant, weights.meant), (question.translated, weights.translated))
+    return [(words, share) for words, share in told if words and share]
+
+
+def _lists(generation: Generation, asked: Asked, told: _Told, weights: Weights) -> dict[str, Scores]:
+    chinese = [word for word in asked.question.words if has_chinese(word)]
     lists = {"body": (weights.body, generation.body), "natural": (weights.natural, generation.natural)}
     parts: dict[str, Scores] = {}
     for name, (weight, field) in lists.items():
-        scores = np.zeros(field.count, np.float32)
-        for words, share in told:
-            if words and share:
-                scores += share * field.score(words)
+        scores = _scored(field, told)
         parts[name] = weight * _scaled(_only(scores, asked.allowed), weights.depth)
         if chinese:
             parts[name] += weight * weights.chinese * _only(_covered(field, chinese), asked.allowed)
@@ -137,6 +153,44 @@ def _lists(generation: Generation, asked: Asked, weights: Weights) -> dict[str, 
         near = np.asarray(generation.vectors @ asked.vector, np.float32)
         parts["meaning"] = weights.dense * _scaled(_only(near, asked.allowed), weights.depth)
     return parts
+
+
+def _scored(field: LexicalField, told: _Told) -> Scores:
+    scores = np.zeros(field.count, np.float32)
+    for words, share in told:
+        scores += share * field.score(words)
+    return scores
+
+
+def _lists_of_files(
+    generation: Generation, told: _Told, files: Mapping[int, _File], weights: Weights
+) -> dict[str, Scores]:
+    """Return, by the number of the file, what it gets as a whole."""
+    lists = {"covered": weights.covered * _share(generation, told)}
+    if generation.history is not None:
+        ranked = np.zeros(len(generation.places), np.bool_)
+        ranked[list(files)] = True
+        history = _scaled(_only(_scored(generation.history, told), ranked), weights.history_depth)
+        lists["history"] = weights.history * history
+    return lists
+
+
+def _share(generation: Generation, told: _Told) -> Scores:
+    """Return how much of the words' weight stands anywhere in each file, from 0 to 1."""
+    field = generation.body
+    out = np.zeros(len(generation.places), np.float32)
+    counted: dict[str, float] = {}
+    for words, share in told:
+        counted |= {word: max(share, counted.get(word, 0.0)) for word in words}
+    whole = 0.0
+    for word, share in counted.items():
+        rows = field.rows(word)
+        if len(rows):
+            weight = share * math.log1p((field.count - len(rows) + 0.5) / (len(rows) + 0.5))
+            out[generation.file_numbers[rows]] += weight  # once a file, however many passages have the word
+            whole += weight
+    out /= np.float32(whole or 1.0)
+    return out
 
 
 def _covered(field: LexicalField, words: Sequence[str]) -> Scores:
@@ -195,7 +249,10 @@ def _damping(generation: Generation, weights: Weights) -> Scores:
     factor = np.ones(len(generation.columns), np.float32)
     if "test" in kinds:
         factor[generation.columns["kind"] == kinds.index("test")] = weights.test
+    if "doc" in kinds:
+        factor[generation.columns["kind"] == kinds.index("doc")] *= weights.document
     factor[generation.columns["damped"]] *= weights.damped
+    factor[generation.headers[generation.file_numbers]] *= weights.header
     return factor
 
 
@@ -230,7 +287,7 @@ def _add_relatives(
 def _file_at(generation: Generation, number: int, files: dict[int, _File], leader: int) -> _File:
     """Return a file of the ranking, or bring it in with the passage that stands where the leader does in its own."""
     if number not in files:
-        numbers = generation.columns["file"]
+        numbers = generation.file_numbers
         (own_first, own_end), (first, end) = (_rows_of(numbers, n) for n in (int(numbers[leader]), number))
         share = (leader - own_first) / max(own_end - own_first - 1, 1)
         files[number] = _File(number, 0.0, [(first + round(share * (end - first - 1)), 0.0)])
