@@ -14,6 +14,7 @@ from indexer.repair import store_option
 from indexer.words import has_chinese, words_of
 from retriever.answer import Extract, extract_answer
 from retriever.conditions import Reached
+from retriever.datatypes import TypesFact
 from retriever.definitions import Definition
 from retriever.dialects import strangers
 from retriever.facts import Conflict, OptionFact
@@ -112,7 +113,7 @@ def _claims(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
         if quote.text.startswith("def ") and any(d.passage.id == quote.passage.id for d in found.definitions):
             continue
         if not stated or len(_words(quote) - said) > SAID_AGAIN * len(_words(quote)):
-            yield _stated(quote.text, quote.passage, quote.first, quote.last)
+            yield _stated(_quote_text(quote, lang), quote.passage, quote.first, quote.last)
 
 
 def _stated_facts(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
@@ -121,6 +122,8 @@ def _stated_facts(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passag
     unlike = list({(f.name, f.value): f for f in reversed(told)}.values())[::-1]
     for fact in unlike[:MAX_FACTS]:
         yield _stated(_fact_text(fact, lang), fact.passage, fact.line)
+    for types in found.types:
+        yield _stated(_types_text(types, lang), types.passage, types.line)
     for definition in found.definitions:
         yield _stated(_definition_text(definition, lang), definition.passage, definition.line)
 
@@ -163,6 +166,17 @@ def _fact_text(fact: OptionFact, lang: Lang) -> str:
     return head + render(message("ask.colon"), lang) + render(message("ask.semicolon"), lang).join(rest)
 
 
+def _types_text(fact: TypesFact, lang: Lang) -> str:
+    verdicts = {True: "ask.type_yes", False: "ask.type_no", None: "ask.type_unsaid"}
+    parts = [message(verdicts[taken], type=name) for name, taken in fact.asked]
+    if fact.takes:
+        parts.append(message("ask.types", types=", ".join(fact.takes)))
+    if fact.lacks:
+        parts.append(message("ask.types_not", types=", ".join(fact.lacks)))
+    head = render(message("ask.types_of", name=fact.name, who=fact.who), lang)
+    return head + render(message("ask.semicolon"), lang).join(render(part, lang) for part in parts)
+
+
 def _definition_text(definition: Definition, lang: Lang) -> str:
     said = " ".join(
         part
@@ -178,8 +192,20 @@ def _reached_text(what: str, place: Reached, definitions: Sequence[Definition], 
     name = next((d.name for d in definitions if f"{d.constructor}(" in line), "")
     if not place.conditions:
         return render(message(f"ask.{what}_always", where=where, name=name), lang)
-    joined = [f"({c})" if "||" in c and len(place.conditions) > 1 else c for c in reversed(place.conditions)]
-    return render(message(f"ask.{what}", where=where, name=name, condition=" && ".join(joined)), lang)
+    return render(message(f"ask.{what}", where=where, name=name, condition=_joined(place.conditions)), lang)
+
+
+def _quote_text(quote: Quote, lang: Lang) -> str:
+    """Write a quote; before an error the conditions of its report that stand above."""
+    if not quote.within:
+        return quote.text
+    return f"{render(message('ask.within', condition=_joined(quote.within)), lang)}\n{quote.text}"
+
+
+def _joined(conditions: Sequence[str]) -> str:
+    """Write conditions, of which the nearest comes first, as one."""
+    parts = [f"({c})" if "||" in c and len(conditions) > 1 else c for c in reversed(conditions)]
+    return " && ".join(parts)
 
 
 def _conflict_doc(conflict: Conflict, lang: Lang) -> ConflictDoc:

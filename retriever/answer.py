@@ -12,13 +12,15 @@ import numpy as np
 
 from indexer.diagnostics import Templates
 from indexer.graph.messages import messages_of
-from indexer.records import Passage
+from indexer.records import Kind, Passage
 from indexer.words import has_chinese, words_of
 from retriever.addressed import speaks_to_model, without_orders
 from retriever.conditions import Reached, emitted, reached
 from retriever.confidence import Confidence, confidence
+from retriever.datatypes import TypesFact, asks_for_types, says_of_types, type_facts, types_in
 from retriever.definitions import Definition, definition_of, pass_of_class
-from retriever.facts import Conflict, OptionFact, conflicts, option_facts
+from retriever.facts import Conflict, OptionFact, conflicts, facts_of, option_facts
+from retriever.glossary import load_glossary
 from retriever.query import MAX_QUESTION, understand
 from retriever.quotes import GAP, Quote, best_lines
 from retriever.records import Hit, Query
@@ -38,8 +40,26 @@ SAME_WORDS = 0.8
 # What a name still weighs in the choice of lines once a fact or a definition has been told of it.
 TOLD_NAME = 0.3
 MAX_DEFINITIONS = 3
+# Of a pass or an option that is asked for: the share of the best one's score that others must have.
+WANTED_SHARE = 0.5
+# What an English word weighs that the glossary has for a Chinese one.
+TRANSLATED = 0.5
 MAX_PLACES = 3
+MAX_TYPES = 4
 _CLASS = re.compile(r"\b(?:\w+::)*\w*[a-z0-9][A-Z]\w*", re.ASCII)
+_VERB = r"(?!do\b|does\b|did\b|is\b|are\b|the\b)"
+_WHICH = rf"\b(?:which|what)\s+(?:{_VERB}[\w-]+\s+){{0,2}}"
+_WHICH_PASS = re.compile(
+    rf"{_WHICH}pass(?:es)?\b(?!\s+(?:manager|pipeline|option|argument))"
+    r"|(?:哪个|哪些|哪一个|哪几个|什么|哪)\s*pass|pass\s*(?:是|叫|有)\s*(?:哪|什么)",
+    re.IGNORECASE,
+)
+_WHICH_OPTION = re.compile(
+    rf"{_WHICH}(?:options?|flags?|switch(?:es)?)\b"
+    r"|(?:哪个|哪些|哪一个|什么|哪)\s*(?:编译)?(?:选项|开关|参数|option|flag)|哪些[^，。？?]{1,30}(?:选项|开关)"
+    r"|(?:选项|开关)\s*(?:是|叫|有)\s*(?:哪|什么)",
+    re.IGNORECASE,
+)
 _ADDS = re.compile(r"\badd(?:Nested)?Pass\b")
 # A diagnostic inside a question: masking would take what stands in quotes for a name.
 _QUOTED = re.compile(r"[\"“”`](?P<text>[^\"“”`\n]{12,})[\"“”`]")
@@ -65,6 +85,7 @@ class Extract:
     emitters: tuple[Reached, ...] = ()
     quotes: tuple[Quote, ...] = ()
     withheld: tuple[Passage, ...] = ()
+    types: tuple[TypesFact, ...] = ()
     orders: tuple[str, ...] = ()
     cut: int = 0
 
@@ -77,7 +98,8 @@ class Extract:
     def places(self) -> list[tuple[Passage, int]]:
         """Return where what is stated stands, as passage and line, in the order of telling."""
         return [
-            *((f.passage, f.line) for f in self.facts), *((d.passage, d.line) for d in self.definitions),
+            *((f.passage, f.line) for f in self.facts), *((t.passage, t.line) for t in self.types),
+            *((d.passage, d.line) for d in self.definitions),
             *((r.passage, r.since) for r in (*self.pipelines, *self.emitters)),
         ]  # fmt: skip
 
@@ -106,13 +128,16 @@ def _extract(index: Index, query: Query) -> Extract:
     sure = confidence(index, query.text, hits)
     if not sure.is_enough:
         return Extract(query.text, sure, hits)
-    facts = _option_facts(index, query)
-    definitions = tuple(islice(_definitions(index, query), MAX_DEFINITIONS))
+    facts = _option_facts(index, query) or _wanted_options(index, query)
+    named = tuple(islice(_definitions(index, query), MAX_DEFINITIONS))
+    definitions = named or tuple(_wanted_passes(index, query))
+    types = tuple(islice(type_facts(index, query.text, query.corpora), MAX_TYPES))
     return Extract(
         query.text, sure, hits, tuple(facts), tuple(conflicts(facts)), definitions,
-        tuple(islice(_pipelines(index, query, definitions), MAX_PLACES)),
+        tuple(islice(_pipelines(index, query, named), MAX_PLACES)),
         tuple(islice(_emitters(index, query), MAX_PLACES)),
         tuple(_quotes(index, query, _fit(hits, withheld), _told(facts, definitions))), withheld,
+        types=types,
     )  # fmt: skip
 
 
@@ -156,6 +181,28 @@ def _definitions(index: Index, query: Query) -> Iterator[Definition]:
                     yield found
 
 
+def _wanted_passes(index: Index, query: Query) -> Iterator[Definition]:
+    """Yield what the best passes say they are, where the question is which pass does something."""
+    if _WHICH_PASS.search(query.text):
+        for passage in _best_of(index, query, "pass_def"):
+            found = definition_of(passage.symbol.split(", ")[0], passage)
+            if found:
+                yield found
+
+
+def _wanted_options(index: Index, query: Query) -> list[OptionFact]:
+    """Return what is stated of the best options, where the question is which option does something."""
+    if not _WHICH_OPTION.search(query.text):
+        return []
+    return [fact for passage in _best_of(index, query, "option") for fact in facts_of(passage)[:1]]
+
+
+def _best_of(index: Index, query: Query, kind: Kind) -> Iterator[Passage]:
+    """Yield the passages of a kind that rank nearly as high as the best of that kind."""
+    found = index.search(replace(query, kinds=(kind,)), MAX_DEFINITIONS)
+    yield from (hit.passage for hit in found if hit.score >= WANTED_SHARE * found[0].score)
+
+
 def _pipelines(index: Index, query: Query, definitions: Sequence[Definition]) -> Iterator[Reached]:
     """Yield where pipelines add the defined passes, and under which conditions."""
     allowed = index.allowed(query)
@@ -195,8 +242,10 @@ def _emitters(index: Index, query: Query) -> Iterator[Reached]:
 def _quotes(index: Index, query: Query, hits: Sequence[Hit], told: Sequence[str]) -> list[Quote]:
     """Return the quotes in the order of the ranking, which knows more than shared words; `told` names say less."""
     names = {word for name in told for word in words_of(name)}
-    weights = {w: v * TOLD_NAME if w in names else v for w, v in word_weights(index, query.text).items()}
+    weights = {w: v * TOLD_NAME if w in names else v for w, v in question_weights(index, query.text).items()}
     quotes = [q for hit in hits if (q := best_lines(hit.passage, weights)) is not None]
+    if asks_for_types(query.text):
+        quotes = [q for q in quotes if says_of_types(q.text, types_in(query.text))] or quotes
     best = max((q.weight for q in quotes), default=0.0)
     quotes = [q for q in quotes if q.weight >= QUOTE_SHARE * best]
     chosen: list[Quote] = []
@@ -218,10 +267,15 @@ def _in_language(index: Index, quotes: Sequence[Quote], weights: dict[str, float
 
 
 def _translated(index: Index, quote: Quote, weights: dict[str, float]) -> Quote | None:
-    """Return the best lines of the document in its other language, if they hold as much of the question."""
+    """Return the best lines of the document in its other language, if they hold about as much of the question.
+
+    Less will do for Chinese lines: a Chinese question's words are few, and the sources' English is read out of them.
+    """
     found = [q for p in translations(index, quote.passage) if (q := best_lines(p, weights)) is not None]
     best = max(found, key=lambda q: q.weight, default=None)
-    return best if best is not None and best.weight >= quote.weight else None
+    if best is None:
+        return None
+    return best if best.weight >= quote.weight * (TRANSLATED if has_chinese(best.text) else 1.0) else None
 
 
 def _same(one: Quote, other: Quote) -> bool:
@@ -230,6 +284,16 @@ def _same(one: Quote, other: Quote) -> bool:
         return one.first <= other.last and other.first <= one.last
     a, b = set(one.text.split()), set(other.text.split())
     return len(a & b) >= SAME_WORDS * max(1, len(a | b))
+
+
+def question_weights(index: Index, text: str) -> dict[str, float]:
+    """Return the weights of a question's words; a Chinese one's in the sources' English weigh less than its own."""
+    weights = word_weights(index, text)
+    told = load_glossary().expand(text)
+    body = index.generation.body
+    for word in (*told.translated, *told.meant) if has_chinese(text) else ():
+        weights.setdefault(word, TRANSLATED * math.log(1 + body.count / (1 + body.frequency(word))))
+    return weights
 
 
 def word_weights(index: Index, text: str) -> dict[str, float]:

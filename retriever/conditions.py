@@ -40,6 +40,11 @@ def reached(passage: Passage, index: int) -> Reached:
     return Reached(passage, passage.start_line + index, passage.start_line + since, tuple(text for _, text in found))
 
 
+def conditions_above(passage: Passage, index: int, first: int) -> tuple[str, ...]:
+    """Return the conditions around line `index` that stand above line `first` (0-based), the nearest first."""
+    return tuple(text for at, text in _around(passage.text.split("\n"), index) if at < first)
+
+
 def emitted(passage: Passage, template: str) -> Reached | None:
     """Return the line of `passage` that emits the masked message, and its conditions; None where it does not."""
     lines = passage.text.split("\n")

@@ -112,6 +112,11 @@ def conflicts(facts: Sequence[OptionFact]) -> list[Conflict]:
     return found
 
 
+def facts_of(passage: Passage) -> list[OptionFact]:
+    """Return what a passage states of any option."""
+    return list(_facts(passage))
+
+
 def _facts(passage: Passage) -> Iterator[OptionFact]:
     if passage.language == "tablegen":
         yield from _of_tablegen(passage)

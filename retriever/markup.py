@@ -11,6 +11,15 @@ FEW = 8
 # A catalogue's line is kept that has this share of the best line's weight.
 LINE_SHARE = 0.5
 MAX_KEPT = 8
+# An item of a note: what it is called, and the one that says what to do.
+_ITEM = re.compile(r"^- (?P<name>[^:：]{1,40})[:：]")
+_DO = frozenset({"fix", "改法"})
+# Items that are for programs, and a line that is nothing but where something stands.
+_FOR_PROGRAMS = frozenset({
+    "symptom", "pass", "passes", "op", "ops", "targets", "target", "relies on", "症状", "算子", "目标", "前提",
+})  # fmt: skip
+_PLACE = re.compile(r"^\s*(?:`[\w.-]+@[0-9a-f]{7,40}:[^`]+`[,;，；]?\s*)+$")
+MAX_ITEMS = 2
 _ROW = re.compile(r"<(?P<end>/?)tr\b")
 _HEADER = re.compile(r"^(?:pass|option) ")
 
@@ -57,6 +66,33 @@ def kept_lines(lines: Sequence[str], found: Sequence[set[str]], weights: Mapping
             kept |= {i, *_values_after(lines, i)}
             kept |= {_option_of(lines, i)} if lines[i].lstrip().startswith("=") else set()
     return sorted(kept)
+
+
+def kept_items(lines: Sequence[str], found: Sequence[set[str]], weights: Mapping[str, float]) -> list[int]:
+    """Return a note's heading, the items that match best and the one that says what to do; none of another text."""
+    starts = [i for i, line in enumerate(lines) if _ITEM.match(line)]
+    heading = next((i for i, line in enumerate(lines) if line.startswith("## ")), None)
+    if heading is None or not starts:
+        return []
+    values: dict[int, float] = {}
+    for start in starts:
+        words = set().union(*(found[i] for i in range(start, _item_end(lines, start))))
+        values[start] = sum(weights[w] for w in words)
+    told = [i for i in starts if _name_of(lines[i]) not in _FOR_PROGRAMS and values[i] > 0]
+    best = sorted(told, key=lambda i: -values[i])[:MAX_ITEMS]
+    chosen = {i for i in best if values[i] >= LINE_SHARE * values[best[0]]}
+    chosen |= {i for i in starts if _name_of(lines[i]) in _DO}
+    kept = {i for start in chosen for i in range(start, _item_end(lines, start)) if not _PLACE.match(lines[i])}
+    return sorted({heading, *kept}) if kept else []
+
+
+def _item_end(lines: Sequence[str], start: int) -> int:
+    return next((i for i in range(start + 1, len(lines)) if not lines[i].startswith("  ")), len(lines))
+
+
+def _name_of(line: str) -> str:
+    found = _ITEM.match(line)
+    return found["name"].strip().lower() if found else ""
 
 
 def _values_after(lines: Sequence[str], at: int) -> list[int]:

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from indexer.records import Passage
 from indexer.words import words_of
-from retriever.conditions import reached
-from retriever.markup import FENCE, is_catalogue, is_table, kept_lines, whole_fences, whole_rows
+from retriever.conditions import conditions_above, reached
+from retriever.markup import FENCE, is_catalogue, is_table, kept_items, kept_lines, whole_fences, whole_rows
 
 # Lines of a quote: code is read in lines, prose in paragraphs that are often one line.
 CODE_LINES = 10
@@ -27,7 +27,7 @@ LINE_COST = 0.35
 # A paragraph on one line is cut to its best sentences beyond this.
 LONG_LINE = 320  # characters
 GAP = "…"
-_GOES_ON = re.compile(r"(?:[(\[{,=&|+?:]|<<|\breturn)\s*$|\\$")
+_GOES_ON = re.compile(r"(?:[(\[{,=&|+?:<]|\breturn)\s*$|\\$")
 _STATEMENT_END = re.compile(r"[;}>]\s*$")
 # Code that reports an error is quoted with the condition above it.
 _EMITS = re.compile(
@@ -37,6 +37,13 @@ MAX_ABOVE = 6
 _COMMENT = re.compile(r"^\s*(?://|#(?!\s*(?:include|define|if|endif|else|pragma)\b)|\*|/\*)")
 # Lines that hold names of a file and answer nothing.
 _EMPTY = re.compile(r"^\s*(?:#\s*(?:include|define DEBUG_TYPE|undef|pragma)\b|using namespace|//===|namespace )")
+# Who may copy a file is no answer.
+_LICENCE = re.compile(
+    r"apache\.org/licenses|Licensed under|distributed under|WITHOUT WARRANTIES|governing permissions|under the License"
+    r"|Copyright|\bSPDX\b|\bAS IS\b|WHETHER IN AN ACTION OF CONTRACT|Permission is hereby granted|applicable law",
+)
+_PROSE = re.compile(r"^\s*[-\w`][\w`,'/()-]*(?: [\w`,'/()-]+){3,},?$")
+_BLANK_COMMENT = re.compile(r"^\s*(?://+|#|\*|/\*+)?[\s=-]*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
 _HEADING = re.compile(r"^\s*#{1,6}\s|^\s*(?:=+|-{3,})\s*$")
 # Ids of a note that say nothing without what follows.
@@ -51,7 +58,8 @@ _ENDS = re.compile(r"[.。:：!！?？;；|]\s*$")
 class Quote:
     """Lines `first..last` (1-based, in the file) of a passage that answer, and the weight of the words they share.
 
-    `text` is those lines without their common indentation; where something is left out stands `GAP`.
+    `text` is those lines without their common indentation; where something is left out stands `GAP`. `within` are the
+    conditions above, the nearest first, under which an error that is quoted is reported.
     """
 
     passage: Passage
@@ -59,6 +67,7 @@ class Quote:
     last: int
     text: str
     weight: float
+    within: tuple[str, ...] = ()
 
 
 def best_lines(passage: Passage, weights: Mapping[str, float]) -> Quote | None:
@@ -66,11 +75,13 @@ def best_lines(passage: Passage, weights: Mapping[str, float]) -> Quote | None:
     lines = passage.text.split("\n")
     heads = {i for i, line in enumerate(lines[1:]) if _RULE.match(line) and "-" in line}
     found = [
-        set() if i in heads or _EMPTY.match(line) else set(words_of(line)) & weights.keys()
+        set() if i in heads or _EMPTY.match(line) or _LICENCE.search(line) else set(words_of(line)) & weights.keys()
         for i, line in enumerate(lines)
     ]
     if passage.corpus == "toolchain" and is_catalogue(lines):
         return _of_catalogue(passage, lines, found, weights)
+    if passage.corpus == "notes" and (kept := kept_items(lines, found, weights)):
+        return _of_lines(passage, lines, found, weights, kept)
     prose = passage.language in {"markdown", "rst", "text"}
     span = _best_span(found, weights, PROSE_LINES if prose else CODE_LINES)
     if span is None:
@@ -86,8 +97,13 @@ def best_lines(passage: Passage, weights: Mapping[str, float]) -> Quote | None:
     return Quote(
         passage, passage.start_line + first, passage.start_line + last,
         "\n".join([*([before, GAP] if before else ()), text, *([GAP, after] if after else ())]),
-        sum(weights[w] for w in shared),
+        sum(weights[w] for w in shared), () if prose else _within(passage, lines, first, last),
     )  # fmt: skip
+
+
+def _within(passage: Passage, lines: Sequence[str], first: int, last: int) -> tuple[str, ...]:
+    emitting = next((i for i in range(first, last + 1) if _EMITS.search(lines[i])), None)
+    return () if emitting is None else conditions_above(passage, emitting, first)
 
 
 def _of_catalogue(
@@ -97,12 +113,19 @@ def _of_catalogue(
     shared = set().union(*found)
     if not shared:
         return None
-    kept = kept_lines(lines, found, weights)
-    shown = [lines[0]]
+    return _of_lines(passage, lines, found, weights, kept_lines(lines, found, weights))
+
+
+def _of_lines(
+    passage: Passage, lines: Sequence[str], found: Sequence[set[str]], weights: Mapping[str, float], kept: Sequence[int]
+) -> Quote:
+    """Quote the lines `kept` (0-based, in order), with a gap where others stand between them."""
+    shown = [lines[kept[0]]]
     for above, at in pairwise(kept):
         shown += [lines[at]] if at == above + 1 else [GAP, lines[at]]
     weight = sum(weights[w] for w in set().union(*(found[i] for i in kept)))
-    return Quote(passage, passage.start_line, passage.start_line + kept[-1], "\n".join(shown), weight)
+    first, last = (passage.start_line + at for at in (kept[0], kept[-1]))
+    return Quote(passage, first, last, "\n".join(shown), weight)
 
 
 def quote_lines(passage: Passage, first: int, last: int) -> Quote:
@@ -181,6 +204,7 @@ def _whole_code(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
     """Grow to whole statements, and to the whole comment where one is quoted, with the line it is about."""
     if len(lines) <= SHORT_PASSAGE:
         return 0, len(lines) - 1
+    matching = first
     while first > 0 and last - first + 1 < WHOLE_LINES and _belongs(lines[first - 1], lines[first]):
         first -= 1
     while last + 1 < len(lines) and last - first + 1 < WHOLE_LINES and (
@@ -189,6 +213,8 @@ def _whole_code(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
         last += 1
     while last + 1 < len(lines) and last - first + 1 < LEAST_CODE_LINES and not _STATEMENT_END.search(lines[last]):
         last += 1
+    while first < matching and _BLANK_COMMENT.match(lines[first]):
+        first += 1
     return first, last
 
 
@@ -202,10 +228,12 @@ def _with_condition(passage: Passage, lines: Sequence[str], first: int, last: in
 
 
 def _belongs(line: str, following: str) -> bool:
-    if not line.strip():
+    if not line.strip() or _LICENCE.search(line):
         return False
     if _COMMENT.match(line):
         return bool(following.strip())
+    if _PROSE.match(line) and following.strip()[:1].islower() and not _STATEMENT_END.search(following):
+        return True  # a sentence of a description
     return _GOES_ON.search(line) is not None and not line.rstrip().endswith("{")
 
 

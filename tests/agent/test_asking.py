@@ -141,7 +141,7 @@ def test_what_the_index_does_not_hold_is_declined_with_the_way_on(index: Index, 
     doc = ask(index, question)
     assert not doc.answered
     assert doc.claims == []
-    assert any("tritonkb index build --corpus" in suggestion for suggestion in doc.suggestions)
+    assert any("tritonkb index build" in suggestion and "--corpus" in suggestion for suggestion in doc.suggestions)
 
 
 def test_an_unknown_name_is_said_to_be_unknown(index: Index) -> None:
@@ -221,3 +221,13 @@ def test_a_question_about_rules_is_no_order(index: Index, question: str) -> None
     doc = ask(index, question)
     assert doc.question == question
     assert not any("of the question" in remark or "问题中" in remark for remark in doc.remarks)
+
+
+@pytest.mark.parametrize("question", ["which pass plans the rows of a tile?", "规划 row 的是哪个 pass？"])
+def test_which_pass_does_something_is_answered_with_a_pass(index: Index, question: str) -> None:
+    assert first(ask(index, question)).startswith("toy-plan-rows")
+
+
+@pytest.mark.parametrize("question", ["which option sets the copies of each row?", "哪个选项决定 row 的 copies？"])
+def test_which_option_does_something_is_answered_with_an_option(index: Index, question: str) -> None:
+    assert first(ask(index, question)).startswith("--row-copies")

@@ -175,3 +175,41 @@ def test_of_a_catalogue_only_the_lines_that_match_are_quoted() -> None:
     assert quote is not None
     assert quote.text.splitlines() == ["pass plan (opt)", "…", "  --bank=<value>: b", "    =wide: w"]
     assert stands_in(quote.text, catalogue)
+
+
+def test_a_licence_is_neither_quoted_nor_grown_over() -> None:
+    head = "// Copyright of the row\n// Licensed under the Row License\n// limitations under the License.\n//\n"
+    code = f"{head}// A row is a line of a bank.\nint row = 1;\n{FILLER}"
+    quote = best_lines(passage(code), {"row": 3.0})
+    assert quote is not None
+    assert quote.text.splitlines()[0] == "// A row is a line of a bank."
+
+
+def test_an_error_is_quoted_with_the_conditions_that_stand_above() -> None:
+    inner = "\n".join(f"    int filler{i} = {i};" for i in range(12))
+    code = (
+        f'if (!isNewer(module)) {{\n{inner}\n    if (rowBytes > 8) {{\n      return emitError("wide row");\n    }}\n}}'
+    )
+    quote = best_lines(passage(code), {"wide": 3.0})
+    assert quote is not None
+    assert quote.text.startswith("if (rowBytes > 8) {")
+    assert quote.within == ("!isNewer(module)",)
+
+
+def test_a_sentence_of_a_description_is_quoted_from_its_begin() -> None:
+    prose = "    The planner gives each bank so many\n    rows as the widest of them allows.\n"
+    code = f"def A : B {{\n  let description = [{{\n{prose}  }}];\n{FILLER}\n}}"
+    quote = best_lines(passage(code, "tablegen"), {"widest": 3.0})
+    assert quote is not None
+    assert quote.text.lstrip().startswith("The planner gives")
+
+
+def test_a_note_is_quoted_by_its_heading_the_item_that_matches_and_what_to_do() -> None:
+    note = (
+        "## English: banks wait\n\n- symptom: `bank`\n- targets: A: a row\n- seen: a row of\n  two banks\n"
+        "  `toy@0123456789ab:lib/a.cpp#L1-L2`\n- how: by hand\n- fix: pad the tile\n- newer compilers do not\n"
+    )
+    quote = best_lines(replace(passage(note, "markdown"), corpus="notes"), {"row": 3.0})
+    assert quote is not None
+    assert quote.text == "## English: banks wait\n…\n- seen: a row of\n  two banks\n…\n- fix: pad the tile"
+    assert (quote.first, quote.last) == (11, 19)
