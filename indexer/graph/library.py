@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -111,16 +111,26 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _owners(passages: Sequence[Passage], ops: Operations, corpus: str) -> dict[str, str]:
-    """Return library name -> operation: its own last word, or the name that its definition gives instead."""
-    owners: dict[str, str] = {}
+    """Return library name -> operation: its own last word, or the name that its definition gives instead.
+
+    Of one name in several dialects it is of the dialect whose operations give most names: the operations of the others
+    are not lowered to calls (`ave.hir.vadd` is an instruction, `hfusion.sort` becomes `hivm.hir.vsort`).
+    """
+    found: list[tuple[str, str, str]] = []
     for row, op in ops.by_row.items():
         if passages[row].corpus == corpus:
             given = _LIBRARY_NAME.search(passages[row].text)
-            owners.setdefault(given["name"] if given else op.name.rpartition(".")[2], op.name)
+            found.append((given["name"] if given else "", op.name, op.name.rpartition(".")[0]))
+    calling = Counter(dialect for given, _, dialect in found if given)
+    owners: dict[str, str] = {}
+    for given, name, dialect in sorted(found, key=lambda each: (-calling[each[2]], not each[0])):
+        if calling[dialect] or not calling:
+            owners.setdefault(given or name.rpartition(".")[2], name)
     return owners
 
 
 def _base(function: str, owners: Mapping[str, str]) -> str | None:
-    """Return the longest library name that a function's name begins with."""
+    """Return the longest library name that a function's name begins with; `vadds_vs` is `vadd` with a scalar."""
     parts = function.split("_")
-    return next((b for end in range(len(parts), 0, -1) if (b := "_".join(parts[:end])) in owners), None)
+    bases = ("_".join(parts[:end]) for end in range(len(parts), 0, -1))
+    return next((b for whole in bases for b in (whole, whole.removesuffix("s")) if b in owners), None)

@@ -83,6 +83,40 @@ def test_a_device_library_function_is_known_by_its_expanded_name_and_by_its_oper
     assert not graph.of("vadd_dim_type", "symbol")
 
 
+OF_TWO_DIALECTS = {
+    "A.td": """
+def A_Dialect : Dialect { let name = "aaa"; let cppNamespace = "::a"; }
+def A_SortOp : Op<A_Dialect, "sort"> { let summary = "Sorts"; }
+def A_AddOp : Op<A_Dialect, "vadd"> { let summary = "Adds"; }
+""",
+    "B.td": """
+def B_Dialect : Dialect { let name = "bbb.hw"; let cppNamespace = "::b"; }
+def B_VSortOp : Op<B_Dialect, "vsort"> {
+  let extraClassDeclaration = [{ static StringRef getOpName() { return "sort"; } }];
+}
+def B_VAddOp : Op<B_Dialect, "vadd"> { let summary = "Adds"; }
+""",
+    "Device.cpp": """
+#define MAKE_LIBRARY(op) void _mlir_ciface_##op##_1d_float(int *a) { run(a); }
+MAKE_LIBRARY(sort)
+MAKE_LIBRARY(vadds_vs)
+""",
+}
+
+
+def test_of_one_name_in_two_dialects_the_library_is_of_the_one_that_calls_it() -> None:
+    corpus = Corpus("ascendnpu-ir", "here", "c0ffee", "a3")
+    passages: list[Passage] = []
+    for path, text in OF_TWO_DIALECTS.items():
+        grammar = grammar_of(path)
+        assert grammar is not None
+        passages += chunk_file(corpus, path, text, grammar).passages
+    graph = Graph(passages, name_passages(passages))
+    assert graph.of("bbb.hw.vsort", "op") == {("defines", "B.td"), ("implements", "Device.cpp")}
+    assert graph.of("bbb.hw.vadd", "op") == {("defines", "B.td"), ("implements", "Device.cpp")}
+    assert graph.of("aaa.sort", "op") == graph.of("aaa.vadd", "op") == {("defines", "A.td")}
+
+
 def test_a_run_line_names_the_passes_and_options_of_every_case_of_its_file(graph: Graph) -> None:
     for name in ("weave-sum-tree", "lower-to-weave"):
         assert graph.symbols(name, "pass", "tests") == {"too_wide", "second"}
