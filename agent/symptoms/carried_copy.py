@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
+from agent.symptoms.edits import Code
 from agent.symptoms.origin import origin_at, structure
 from agent.symptoms.structure import Argument, Flow, flows, line_of, shaped
 from indexer.ir.records import IrOp
@@ -38,9 +42,28 @@ def _ends(flow: Flow, op: IrOp) -> list[IrOp]:
     return [o for o in flow.ops if o.name == "scf.yield" and flow.parents(o)[-1] is flow.loops(op)[-1]]
 
 
-def _counterfactual(_subject: Subject, _structure: Structure) -> Variant | None:
-    """None: which value is read last is the algorithm's order, which no small edit turns around."""
-    return None
+def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
+    """Read the new value where the old one is read after it is there; None where the loop keeps none under a name."""
+    if structure.line is None:
+        return None
+    code = Code(subject.source, structure.line, subject.launch)
+    reads = [pair for loop in code.around(ast.For)[-1:] for pair in _late_reads(loop)]
+    edit = code.replace(reads)
+    return edit.variant("carried_copy", structure.line) if edit else None
+
+
+def _late_reads(loop: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the reads of a carried value, `old` of `old = new`, below the line that makes the new one."""
+    nodes = list(ast.walk(loop))
+    for move in nodes:
+        if not isinstance(move, ast.Assign) or not isinstance(move.value, ast.Name):
+            continue
+        old, new = {t.id for t in move.targets if isinstance(t, ast.Name)}, move.value.id
+        made = [n.lineno for n in nodes if isinstance(n, ast.Name) and n.id == new and isinstance(n.ctx, ast.Store)]
+        for node in nodes:
+            late = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in old
+            if late and made and isinstance(node, ast.Name) and node.lineno > min(made):
+                yield node, new
 
 
 CARRIED_COPY = Symptom(

@@ -22,11 +22,13 @@ def _detect(subject: Subject) -> list[Structure]:
 def _low(_code: Code, node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Call) and is_call(node, "umulhi", "mulhi") and len(node.args) > 1:
         return ast.BinOp(node.args[0], ast.Mult(), node.args[1])
+    if isinstance(node, ast.Call) and is_call(node, "rand", "randn", "randint") and len(node.args) > 1:
+        return node.args[1]
     return None
 
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
-    """Take the low half of the product; no edit where it is inside a library function, as in tl.rand."""
+    """Take the low half of the product; of tl.rand, whose rounds of products are inside the library, the offsets."""
     return edit_line("mulhi", subject, structure, _low)
 
 

@@ -123,6 +123,20 @@ def test_an_accumulator_starts_from_zeros_of_its_own_shape() -> None:
     assert edited("dot_acc_init", *lines).splitlines()[0] == "acc = tl.zeros_like(tl.load(o_ptr + offs))"
 
 
+def test_a_carried_value_is_not_read_once_the_new_one_is_there() -> None:
+    lines = ("prev = 0", "for i in range(n):", "    nxt = prev + i", "    acc = nxt - prev", "    prev = nxt")
+    assert edited("carried_copy", *lines, line=2).splitlines()[2:] == [
+        "nxt = prev + i",
+        "acc = nxt - nxt",
+        "prev = nxt",
+    ]
+
+
+def test_a_cast_operand_is_handed_over_in_its_new_type() -> None:
+    lines = ("x = tl.load(x_ptr + offs)", "y = x.to(tl.float16)", 'SIG = {"i_ptr": "*i32", "x_ptr": "*fp32"}')
+    assert edited("dot_operand_cast", *lines, line=2).splitlines()[2] == 'SIG = {"i_ptr": "*i32", "x_ptr": "*fp16"}'
+
+
 def test_a_while_loop_becomes_a_counted_one() -> None:
     lines = ("i = 0", "while i < n:", "    x = tl.load(x_ptr + i)", "    i += 1")
     assert edited("while_loop", *lines, line=3).splitlines()[1] == "for _round in range(0, 8):"
