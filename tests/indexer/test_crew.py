@@ -3,10 +3,13 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ import pytest
 
 from indexer import making, reading
 from indexer.build import BuildReport, Manner, build_index
+from indexer.corpus import read_manifest
 from indexer.crew import Alone, Helper, Processes, check_jobs, hire
 from indexer.embed import HashEmbedder
 from indexer.errors import BadInput, StoreError
@@ -102,16 +106,75 @@ def test_an_index_made_on_a_ray_cluster_is_the_one_made_alone(tmp_path: Path, mo
     assert holdings(tmp_path / "spread") == holdings(tmp_path / "alone")
 
 
+@pytest.fixture
+def cluster(ray_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a cluster of its own with a client server, as an administrator would, and give its address."""
+    script = Path(sys.executable).with_name("ray")
+    # Paths of sockets below it may have 107 bytes.
+    folder, port = tempfile.mkdtemp(prefix="ray-", dir="/tmp"), free_port()
+    command = [
+        script, "start", "--head", "--block", "--port=0", f"--ray-client-server-port={port}", "--num-cpus=2",
+        "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={folder}",
+    ]  # fmt: skip
+    log = tmp_path_factory.mktemp("cluster") / "log"
+    with log.open("w") as out:
+        head = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out, start_new_session=True)
+        try:
+            wait_for(port, head, log)
+            yield f"ray://127.0.0.1:{port}"
+        finally:
+            os.killpg(head.pid, signal.SIGTERM)
+            head.wait(60)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def wait_for(port: int, head: "subprocess.Popen[bytes]", log: Path) -> None:
+    end = time.monotonic() + 120
+    while head.poll() is None and time.monotonic() < end:
+        with socket.socket() as trying:
+            if trying.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    pytest.fail(f"no cluster: {log.read_text()}")
+
+
 @pytest.mark.slow
-@pytest.mark.usefixtures("ray_home")
-def test_errors_of_work_on_a_ray_cluster_arrive() -> None:
-    crew = hire("ray")
+def test_an_index_made_on_another_cluster_is_the_one_made_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: str
+) -> None:
+    build(tmp_path / "alone", "1")
+    divide(monkeypatch)
+    build(tmp_path / "spread", cluster)
+    assert holdings(tmp_path / "spread") == holdings(tmp_path / "alone")
+    build(tmp_path / "again", cluster)
+    assert holdings(tmp_path / "again") == holdings(tmp_path / "alone")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["ray", "another"])
+def test_errors_of_work_on_a_ray_cluster_arrive(jobs: str, request: pytest.FixtureRequest) -> None:
+    request.getfixturevalue("ray_home")
+    crew = hire("ray" if jobs == "ray" else request.getfixturevalue("cluster"))
     try:
-        assert list(crew.map(twice, range(5))) == [0, 2, 4, 6, 8]
-        with pytest.raises(BadInput, match="no folder -1"):
-            list(crew.map(twice, [-1]))
+        # Of the product, so that the nodes can import it however the tests were started.
+        assert [m.name for m in crew.map(read_manifest, ["notes", "AscendNPU-IR"])] == ["notes", "ascendnpu-ir"]
+        with pytest.raises(BadInput, match="nothing-like-it"):
+            list(crew.map(read_manifest, ["nothing-like-it"]))
     finally:
         crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("ray_home")
+def test_a_cluster_that_is_not_there_is_told() -> None:
+    with pytest.raises(StoreError, match=r"ray://127\.0\.0\.1"):
+        hire(f"ray://127.0.0.1:{free_port()}")
 
 
 def test_what_stops_a_helper_is_told(tmp_path: Path) -> None:
@@ -129,7 +192,8 @@ def test_what_stops_a_helper_is_told(tmp_path: Path) -> None:
 def test_helpers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
     code = """
     import os, signal, sys
-    from indexer.crew import Helper
+    from indexer.corpus import read_manifest
+from indexer.crew import Helper
     helper = Helper()
     print(helper.do(os.getpid), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -161,6 +225,7 @@ def test_one_job_is_this_process() -> None:
 
 INTERRUPTED = """
 import os, signal, time
+from indexer.corpus import read_manifest
 from indexer.crew import Helper
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, lambda *_: None)
