@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from indexer.words import has_chinese
 from retriever.confidence import Signs, features, read_signs, weigh
-from retriever.query import MAX_QUESTION
+from retriever.query import MAX_QUESTION, understand
 from retriever.records import Query
 from retriever.search import Index, open_knowledge_base
 
@@ -90,7 +90,7 @@ def read(index: Index, path: Path, *, able: bool) -> list[Asked]:
 def signs_of(index: Index, text: str) -> Signs | None:
     """Search as `ask` does, and read the signs."""
     hits = index.search(Query(text), HITS)
-    return read_signs(index, text, hits) if hits else None
+    return read_signs(index, understand(text, index.names.vocabulary), hits) if hits else None
 
 
 def describe(group: Sequence[Asked], *, show: bool) -> dict[str, Any]:

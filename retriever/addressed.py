@@ -23,7 +23,7 @@ _ADDRESSED = re.compile(f"{_FORGET}|{_SPEAKS}", re.IGNORECASE)
 # In a question "does the pass ignore all other rules" is none: an order begins a sentence, or a part of one.
 _ORDER = re.compile(
     r"(?:^|[,，:：(（\"“]|\b(?:and|then|but|so|please|now|also|must|should)\b|请你?|并且?|然后|现在|你必须)"
-    rf"[\W_]*(?P<order>{_FORGET})|(?P<whole>{_SPEAKS})",
+    rf"[\W_]{{0,8}}(?P<order>{_FORGET})|(?P<whole>{_SPEAKS})",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r".+?(?:[.!?;]+(?=\s|$)|[。！？；]+|$)\s*", re.MULTILINE)

@@ -20,8 +20,7 @@ from retriever.confidence import Confidence, confidence
 from retriever.datatypes import TypesFact, asks_for_types, says_of_types, type_facts, types_in
 from retriever.definitions import Definition, definition_of, pass_of_class
 from retriever.facts import Conflict, OptionFact, conflicts, facts_of, option_facts
-from retriever.glossary import load_glossary
-from retriever.query import MAX_QUESTION, understand
+from retriever.query import MAX_QUESTION, Understood, understand
 from retriever.quotes import GAP, Quote, best_lines
 from retriever.records import Hit, Query
 from retriever.search import Index
@@ -123,20 +122,20 @@ def extract_answer(index: Index, query: Query) -> Extract:
 
 
 def _extract(index: Index, query: Query) -> Extract:
-    hits = tuple(index.search(query, HITS))
+    hits, asked = tuple(index.search(query, HITS)), understand(query.text, index.names.vocabulary)
     withheld = tuple(hit.passage for hit in hits[:NEAR] if speaks_to_model(hit.passage.text))
-    sure = confidence(index, query.text, hits)
+    sure = confidence(index, asked, hits)
     if not sure.is_enough:
         return Extract(query.text, sure, hits)
-    facts = _option_facts(index, query) or _wanted_options(index, query)
-    named = tuple(islice(_definitions(index, query), MAX_DEFINITIONS))
+    facts = _option_facts(index, query, asked) or _wanted_options(index, query)
+    named = tuple(islice(_definitions(index, query, asked), MAX_DEFINITIONS))
     definitions = named or tuple(_wanted_passes(index, query))
     types = tuple(islice(type_facts(index, query.text, query.corpora), MAX_TYPES))
     return Extract(
         query.text, sure, hits, tuple(facts), tuple(conflicts(facts)), definitions,
         tuple(islice(_pipelines(index, query, named), MAX_PLACES)),
         tuple(islice(_emitters(index, query), MAX_PLACES)),
-        tuple(_quotes(index, query, _fit(hits, withheld), _told(facts, definitions))), withheld,
+        tuple(_quotes(index, asked, _fit(hits, withheld), _told(facts, definitions))), withheld,
         types=types,
     )  # fmt: skip
 
@@ -149,29 +148,29 @@ def _told(facts: Sequence[OptionFact], definitions: Sequence[Definition]) -> lis
     return [*(f.name for f in facts), *(d.name for d in definitions)]
 
 
-def _named(index: Index, query: Query, sort: str) -> list[str]:
+def _named(index: Index, query: Query, asked: Understood, sort: str) -> list[str]:
     given = {"option": query.options, "pass": query.passes, "op": query.ops}[sort]
-    found = [n.name for n in understand(query.text, index.names.vocabulary).named if n.sort == sort]
+    found = [n.name for n in asked.named if n.sort == sort]
     if sort == "pass":
         classes = (pass_of_class(index, m[0]) for m in _CLASS.finditer(query.text))
         found += [name for name in classes if name is not None]
     return list(dict.fromkeys([*given, *found]))
 
 
-def _option_facts(index: Index, query: Query) -> list[OptionFact]:
+def _option_facts(index: Index, query: Query, asked: Understood) -> list[OptionFact]:
     """Return what the index states of the options that the question names."""
     return [
         fact
-        for name in _named(index, query, "option")
+        for name in _named(index, query, asked, "option")
         for fact in option_facts(name, [hit.passage for hit in index.lookup(name, "option", corpora=query.corpora)])
     ]
 
 
-def _definitions(index: Index, query: Query) -> Iterator[Definition]:
+def _definitions(index: Index, query: Query, asked: Understood) -> Iterator[Definition]:
     """Yield what the named passes and operations say they are; what two compilers both say comes once."""
     seen: set[tuple[str, str, str]] = set()
     for sort in ("pass", "op"):
-        for name in _named(index, query, sort):
+        for name in _named(index, query, asked, sort):
             for hit in index.lookup(name, "pass" if sort == "pass" else "op", corpora=query.corpora):
                 if not hit.why[0].startswith("defines"):
                     continue
@@ -239,17 +238,17 @@ def _emitters(index: Index, query: Query) -> Iterator[Reached]:
                     yield found
 
 
-def _quotes(index: Index, query: Query, hits: Sequence[Hit], told: Sequence[str]) -> list[Quote]:
+def _quotes(index: Index, asked: Understood, hits: Sequence[Hit], told: Sequence[str]) -> list[Quote]:
     """Return the quotes in the order of the ranking, which knows more than shared words; `told` names say less."""
     names = {word for name in told for word in words_of(name)}
-    weights = {w: v * TOLD_NAME if w in names else v for w, v in question_weights(index, query.text).items()}
+    weights = {w: v * TOLD_NAME if w in names else v for w, v in question_weights(index, asked).items()}
     quotes = [q for hit in hits if (q := best_lines(hit.passage, weights)) is not None]
-    if asks_for_types(query.text):
-        quotes = [q for q in quotes if says_of_types(q.text, types_in(query.text))] or quotes
+    if asks_for_types(asked.text):
+        quotes = [q for q in quotes if says_of_types(q.text, types_in(asked.text))] or quotes
     best = max((q.weight for q in quotes), default=0.0)
     quotes = [q for q in quotes if q.weight >= QUOTE_SHARE * best]
     chosen: list[Quote] = []
-    for quote in _in_language(index, quotes, weights, chinese=has_chinese(query.text)):
+    for quote in _in_language(index, quotes, weights, chinese=has_chinese(asked.text)):
         if not any(_same(quote, other) for other in chosen):
             chosen.append(quote)
     return chosen[:MAX_QUOTES]
@@ -286,12 +285,11 @@ def _same(one: Quote, other: Quote) -> bool:
     return len(a & b) >= SAME_WORDS * max(1, len(a | b))
 
 
-def question_weights(index: Index, text: str) -> dict[str, float]:
+def question_weights(index: Index, asked: Understood) -> dict[str, float]:
     """Return the weights of a question's words; a Chinese one's in the sources' English weigh less than its own."""
-    weights = word_weights(index, text)
-    told = load_glossary().expand(text)
+    weights = word_weights(index, asked.text)
     body = index.generation.body
-    for word in (*told.translated, *told.meant) if has_chinese(text) else ():
+    for word in (*asked.translated, *asked.meant) if has_chinese(asked.text) else ():
         weights.setdefault(word, TRANSLATED * math.log(1 + body.count / (1 + body.frequency(word))))
     return weights
 

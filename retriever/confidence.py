@@ -22,7 +22,7 @@ from indexer.toml import parse_toml
 from indexer.words import has_chinese, split_identifier, words_of
 from retriever.definitions import pass_of_class
 from retriever.dialects import strangers
-from retriever.query import understand
+from retriever.query import Understood
 from retriever.records import Hit
 from retriever.search import Index
 from retriever.weighed import weighed_words
@@ -120,14 +120,14 @@ class Signs:
     chinese: bool
 
 
-def confidence(index: Index, question: str, hits: Sequence[Hit]) -> Confidence:
-    """Say how sure it is that the index answers `question`, of which `hits` are the best passages."""
-    return weigh(read_signs(index, question, hits)) if hits else Confidence(0.0)
+def confidence(index: Index, asked: Understood, hits: Sequence[Hit]) -> Confidence:
+    """Say how sure it is that the index answers a question, of which `hits` are the best passages."""
+    return weigh(read_signs(index, asked, hits)) if hits else Confidence(0.0)
 
 
-def read_signs(index: Index, question: str, hits: Sequence[Hit]) -> Signs:
+def read_signs(index: Index, asked: Understood, hits: Sequence[Hit]) -> Signs:
     """Read what in the question and its best hits speaks for and against an answer."""
-    body = index.generation.body
+    body, question = index.generation.body, asked.text
     rare = min(RARE, body.count // RARE_SHARE)
     counted = weighed_words(question)
     words = {w: max(body.frequency(w), rare + 1 if w in counted.meant else 0) for w in counted.words}
@@ -143,7 +143,8 @@ def read_signs(index: Index, question: str, hits: Sequence[Hit]) -> Signs:
         sum(weights[w] for w, found in words.items() if not found) / total,
         sum(weights[w] for w, found in words.items() if found <= rare) / total,
         len(foreign) - covered, covered, _far(index, question),
-        sum(word.isascii() and found > rare for word, found in words.items()), _known(index, question),
+        sum(word.isascii() and found > rare for word, found in words.items()),
+        sum(n.sort in {"pass", "op", "option"} for n in asked.named),
         not foreigners and bool(index.lookup(question, "diagnostic")), has_chinese(question),
     )  # fmt: skip
 
@@ -165,11 +166,6 @@ def features(signs: Signs) -> dict[str, float]:
         "rare": signs.rare, "foreign": min(signs.foreign, MOST), "covered": min(signs.covered, MOST), "far": signs.far,
         "latin": -min(signs.latin, MOST), "known": -min(signs.known, MOST),
     }  # fmt: skip
-
-
-def _known(index: Index, question: str) -> int:
-    """Count the passes, ops and options in the question that the index has."""
-    return sum(n.sort in {"pass", "op", "option"} for n in understand(question, index.names.vocabulary).named)
 
 
 def _far(index: Index, question: str) -> float:

@@ -25,7 +25,8 @@ _OP = re.compile(r"(?<![\w./-])[A-Za-z_]+(?:\.[A-Za-z_]\w*){1,2}(?![\w/])", re.A
 _SUFFIXES = "cpp|cc|c|h|hpp|inc|td|py|mlir|md|rst"
 # `lib/A.cpp`, `A.cpp:12:3`, `File "/opt/a.py", line 12`.
 _PATH = re.compile(
-    rf"(?<![\w.-])/?(?P<path>(?:[\w.+-]+/)*[\w-][\w.-]*\.(?:{_SUFFIXES}))\b(?:(?::|[\"']?,\s+line\s+)(?P<line>\d+))?",
+    r"(?<![\w.-])/?(?P<path>(?:[\w.+-]+/){0,64}"  # no deeper: each part of a path is tried as its begin
+    rf"[\w-][\w.-]*\.(?:{_SUFFIXES}))\b(?:(?::|[\"']?,\s+line\s+)(?P<line>\d+))?",
     re.ASCII,
 )
 _IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)*", re.ASCII)

@@ -29,9 +29,15 @@ def weighed_words(question: str) -> Weighed:
     """Split `question` at its everyday words and at the glossary's phrases; English is counted as it is."""
     if not has_chinese(question):
         return Weighed(tuple(dict.fromkeys(words_of(question))))
-    meant = dict.fromkeys(word for m in _said().finditer(question) if m["meant"] for word in words_of(m[0]))
+    meant: dict[str, None] = {}
+
+    def split(said: re.Match[str]) -> str:
+        if said["meant"]:
+            meant.update(dict.fromkeys(words_of(said[0])))
+        return " "
+
     # A character that is left alone between two words is no word.
-    left = [word for word in words_of(_said().sub(" ", question)) if len(word) > 1 or word.isascii()]
+    left = [word for word in words_of(_said().sub(split, question)) if len(word) > 1 or word.isascii()]
     return Weighed(tuple(dict.fromkeys([*meant, *left])), frozenset(meant))
 
 
@@ -39,8 +45,10 @@ def weighed_words(question: str) -> Weighed:
 def _said() -> re.Pattern[str]:
     """Return a pattern of the glossary's Chinese phrases and the everyday words, the longest first."""
     table = parse_toml(resources.files("retriever").joinpath("everyday.toml").read_text(encoding="utf-8"))
-    meant, everyday = (_either(words) for words in (load_glossary().chinese, table["words"]))
-    return re.compile(f"(?P<meant>{meant})|{everyday}", re.IGNORECASE)
+    phrases = (load_glossary().chinese, table["words"])
+    meant, everyday = (_either(words) for words in phrases)
+    begins = re.escape("".join(sorted({word[0] for words in phrases for word in words})))  # most places begin none
+    return re.compile(f"(?=[{begins}])(?:(?P<meant>{meant})|{everyday})", re.IGNORECASE)
 
 
 def _either(words: Iterable[str]) -> str:

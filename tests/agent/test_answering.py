@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -50,12 +50,29 @@ def run(index: Index, answer: Callable[[Asked], Said], check: Callable[[Asked], 
     return run_question(index, QUESTION, answer, check)
 
 
+class Model:
+    """One endpoint for all tests: to open one means to read certificates, which takes longer than a test."""
+
+    endpoint: Endpoint
+    says: Callable[[Asked], Said]
+
+
+MODEL = Model()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _served() -> Iterator[None]:
+    with chat_server(lambda asked: MODEL.says(asked)) as server:  # noqa: PLW0108 - what it says changes
+        MODEL.endpoint = Endpoint(server.url, "k")
+        yield
+
+
 def run_question(
     index: Index, question: str, answer: Callable[[Asked], Said], check: Callable[[Asked], Said] = yes_to_all
 ) -> AskDoc:
-    with chat_server(lambda asked: check(asked) if is_check(asked) else answer(asked)) as server:
-        found = find_answer(index, question)
-        return answer_with_model(index, found, choose_passages(found), Chat(Endpoint(server.url, "k"), "toy"))
+    MODEL.says = lambda asked: check(asked) if is_check(asked) else answer(asked)
+    found = find_answer(index, question)
+    return answer_with_model(index, found, choose_passages(found), Chat(MODEL.endpoint, "toy"))
 
 
 def claims(*pairs: tuple[str, str]) -> Callable[[Asked], Said]:

@@ -3,6 +3,7 @@
 import pytest
 
 from retriever.confidence import ENOUGH, Signs, read_signs, weigh
+from retriever.query import understand
 from retriever.records import Query
 from retriever.search import Index, open_knowledge_base
 from tests.asked import build_asked
@@ -14,7 +15,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
 
 
 def signs(index: Index, question: str) -> Signs:
-    return read_signs(index, question, index.search(Query(question), 10))
+    return read_signs(index, understand(question, index.names.vocabulary), index.search(Query(question), 10))
 
 
 @pytest.mark.parametrize(
