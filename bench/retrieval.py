@@ -7,7 +7,8 @@
 
 Peers: ripgrep-like counting, plain BM25, the prototype ranking, and semble where `--semble-python` names a Python that
 has it (`--semble-model` a folder of its model, `--semble-alpha 0` for its words only). Tests and documents are taken
-from every peer's answer before mined commits are scored.
+from every peer's answer before mined commits are scored, and each commit is asked of an index whose history ends before
+it (`retrieval_past.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import retrieval_peers as peers
 import retrieval_sets as sets
+from retrieval_past import Past
 
 from retriever import measures
 from retriever.evaluate import Question, read_questions
@@ -73,7 +75,7 @@ def _sets(index: Index, given: argparse.Namespace) -> list[tuple[str, list[Quest
 
 def _compared(index: Index, questions: Sequence[Question], given: argparse.Namespace, *, code_only: bool) -> None:
     searchers = {
-        "tritonkb": peers.ours(index),
+        "tritonkb": _before_each(index, questions, given) if code_only else peers.ours(index),
         "prototype ranking": peers.ours(index, peers.PROTOTYPE),
         "BM25": peers.bm25(index),
         "keyword count": peers.keyword(index),
@@ -94,6 +96,20 @@ def _compared(index: Index, questions: Sequence[Question], given: argparse.Names
             d = measures.differences(ours, scores)["ndcg@10"]
             bounds = f"[{d.low:+.3f}, {d.high:+.3f}]"
             print(f"nDCG@10 above {name}: {d.mean:+.3f} {bounds}, {d.better} better, {d.worse} worse")
+
+
+def _before_each(index: Index, questions: Sequence[Question], given: argparse.Namespace) -> peers.Searcher:
+    corpus, _, repository = given.mined.partition("=")
+    past = Past(index, corpus, Path(repository))
+    commits = {q.text: q.id for q in questions}
+    search = peers.ours(index)
+
+    def before(text: str) -> Sequence[str]:
+        past.before(commits[text])
+        index.generation.history = past  # type: ignore[assignment] - it scores words as the field does
+        return search(text)
+
+    return before
 
 
 def _code_files(index: Index) -> set[str]:

@@ -29,19 +29,21 @@ _Told = Sequence[tuple[Sequence[str], float]]
 class Weights:
     """Everything that can be tuned.
 
-    `depth` passages of each list count; the scores of a list are brought to 0..1 over these. The glossary's words count
-    `meant` and translated words `translated` of the user's own; Chinese words count `chinese`, beside the others. What
-    a passage scores, its links pass on to others by `linked`, from the best `spread` passages; `considered` passages
-    are grouped by file. A file scores the sum of its best passages by `file_share`; its second and further passages are
-    shown with `repeat` of that. What the question names is lifted by `exact`, what it pastes word for word by `pasted`.
-    A file's translation or variant scores `kin` of it. A file gets `history` for what the commits that changed it say
-    (brought to 0..1 over its best `history_depth` files), and `covered` for the share of the question's words that
-    stand anywhere in it. Tests, vendored files, headers and documents count `test`, `damped`, `header`, `document`.
+    Nearness in meaning is asked of the `near` passages that have most of the words. `depth` passages of each list
+    count; the scores of a list are brought to 0..1 over these. The glossary's words count `meant` and translated words
+    `translated` of the user's own; Chinese words count `chinese`, beside the others. What a passage scores, its links
+    pass on to others by `linked`, from the best `spread` passages; `considered` passages are grouped by file. A file
+    scores the sum of its best passages by `file_share`; its second and further passages are shown with `repeat` of
+    that. What the question names is lifted by `exact`, what it pastes word for word by `pasted`. A file's translation
+    or variant scores `kin` of it. A file gets `history` for what the commits that changed it say (brought to 0..1 over
+    its best `history_depth` files), and `covered` for the share of the question's words that stand anywhere in it.
+    Tests, vendored files, headers and documents count `test`, `damped`, `header`, `document`.
     """
 
     body: float = 1.0
     natural: float = 0.6
     dense: float = 0.3
+    near: int = 6000
     depth: int = 300
     meant: float = 0.5
     translated: float = 1.0
@@ -49,12 +51,12 @@ class Weights:
     considered: int = 400
     linked: float = 0.4
     spread: int = 120
-    history: float = 0.3
+    history: float = 0.4
     history_depth: int = 100
     covered: float = 0.6
     test: float = 0.5
     damped: float = 0.7
-    header: float = 0.88
+    header: float = 0.85
     document: float = 0.94
     file_share: tuple[float, ...] = (1.0, 0.3, 0.15)
     repeat: tuple[float, ...] = (1.0, 0.5, 0.35)
@@ -118,19 +120,22 @@ def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DE
     if weights.linked:
         parts["linked"] = _handed_on(generation, total, asked.allowed, weights)
         total += parts["linked"]
-    factor = _damping(generation, weights)
-    total *= factor
+    (rows,) = total.nonzero()
+    total[rows] *= _damping(generation, rows, weights)
     files = _files(total, generation.file_numbers, weights)
     of_files = _lists_of_files(generation, told, files, weights)
-    for file in files.values():
-        file.score += float(factor[file.rows[0][0]]) * sum(float(scores[file.number]) for scores in of_files.values())
-    parts |= {name: scores[generation.file_numbers] for name, scores in of_files.items()}
+    _add_whole(generation, files, of_files, weights)
     if asked.kin is not None and weights.kin:
         _add_relatives(generation, asked, asked.kin, files, weights)
     return [
-        Ranked(row, score, tuple((name, float(p[row])) for name, p in parts.items() if p[row] > 0), beside)
+        Ranked(row, score, (*_given(parts, row), *_given(of_files, generation.file_numbers[row])), beside)
         for row, score, beside in _in_order(files, limit, weights)
     ]
+
+
+def _given(lists: Mapping[str, Scores], number: int) -> tuple[tuple[str, float], ...]:
+    """Return what each list gave to a row (or a file)."""
+    return tuple((name, float(scores[number])) for name, scores in lists.items() if scores[number] > 0)
 
 
 def _told(question: Understood, weights: Weights) -> list[tuple[Sequence[str], float]]:
@@ -144,15 +149,33 @@ def _lists(generation: Generation, asked: Asked, told: _Told, weights: Weights) 
     chinese = [word for word in asked.question.words if has_chinese(word)]
     lists = {"body": (weights.body, generation.body), "natural": (weights.natural, generation.natural)}
     parts: dict[str, Scores] = {}
+    worded = np.zeros(len(generation.columns), np.float32)
     for name, (weight, field) in lists.items():
         scores = _scored(field, told)
+        worded += scores
         parts[name] = weight * _scaled(_only(scores, asked.allowed), weights.depth)
         if chinese:
-            parts[name] += weight * weights.chinese * _only(_covered(field, chinese), asked.allowed)
+            covered = _covered(field, chinese)
+            worded += covered
+            parts[name] += weight * weights.chinese * _only(covered, asked.allowed)
     if asked.vector is not None:
-        near = np.asarray(generation.vectors @ asked.vector, np.float32)
+        near = _near(generation, asked.vector, _only(worded, asked.allowed), weights.near)
         parts["meaning"] = weights.dense * _scaled(_only(near, asked.allowed), weights.depth)
     return parts
+
+
+def _near(generation: Generation, vector: Scores, worded: Scores, count: int) -> Scores:
+    """Return how near in meaning the `count` passages are that have most of the words; where fewer have any, all.
+
+    The product of all vectors would take half of a search.
+    """
+    rows = _best(worded, count)
+    if len(rows) < count:
+        return np.asarray(generation.vectors @ vector, np.float32)
+    rows.sort()
+    out = np.zeros_like(worded)
+    out[rows] = generation.vectors.take(rows, axis=0) @ vector
+    return out
 
 
 def _scored(field: LexicalField, told: _Told) -> Scores:
@@ -173,6 +196,16 @@ def _lists_of_files(
         history = _scaled(_only(_scored(generation.history, told), ranked), weights.history_depth)
         lists["history"] = weights.history * history
     return lists
+
+
+def _add_whole(
+    generation: Generation, files: Mapping[int, _File], lists: Mapping[str, Scores], weights: Weights
+) -> None:
+    """Add to each file what it gets as a whole, damped as its best passage is."""
+    factor = _damping(generation, np.array([file.rows[0][0] for file in files.values()], np.int64), weights)
+    whole = np.sum([scores[list(files)] for scores in lists.values()], axis=0)
+    for file, value in zip(files.values(), (factor * whole).tolist(), strict=True):
+        file.score += value
 
 
 def _share(generation: Generation, told: _Told) -> Scores:
@@ -244,15 +277,14 @@ def _handed_on(
     return _only(out, allowed)
 
 
-def _damping(generation: Generation, weights: Weights) -> Scores:
-    kinds = generation.manifest.kinds
-    factor = np.ones(len(generation.columns), np.float32)
-    if "test" in kinds:
-        factor[generation.columns["kind"] == kinds.index("test")] = weights.test
-    if "doc" in kinds:
-        factor[generation.columns["kind"] == kinds.index("doc")] *= weights.document
-    factor[generation.columns["damped"]] *= weights.damped
-    factor[generation.headers[generation.file_numbers]] *= weights.header
+def _damping(generation: Generation, rows: npt.NDArray[np.int64], weights: Weights) -> Scores:
+    """Return how much each of `rows` counts."""
+    by_kind = {"test": weights.test, "doc": weights.document}
+    of_kind = np.array([by_kind.get(kind, 1.0) for kind in generation.manifest.kinds], np.float32)
+    columns = generation.columns[rows]
+    factor: Scores = of_kind[columns["kind"]]
+    factor[columns["damped"]] *= weights.damped
+    factor[generation.headers[columns["file"]]] *= weights.header
     return factor
 
 
