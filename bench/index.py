@@ -26,7 +26,7 @@ from typing import Any
 
 from peer_semble import build_peer, peer_model, peer_python
 
-from agent.knowledge import CorpusSpec, open_tree, parse_spec
+from agent.sources import CorpusSpec, open_tree, parse_spec
 
 CORES = 2
 TRITONKB = Path(sysconfig.get_path("scripts")) / "tritonkb"
@@ -36,6 +36,8 @@ LIMITS: dict[str, tuple[float, int | None]] = {
     "update": (10.0, None), "unchanged": (1.5, None),
 }  # fmt: skip
 DOUBLED_RATIO = 2.2
+# Its manifest takes whatever a folder holds.
+ANY_FILES = "triton-ascend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,10 @@ def index(name: str, store: Path, command: Sequence[str]) -> Figures:
     """Run `tritonkb index …` on the store and read its report."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.perf_counter()
-    answer = subprocess.run(
-        [TRITONKB, "index", *command, "--store", store, "--json"], check=True, stdout=subprocess.PIPE
-    )
+    answer = subprocess.run([TRITONKB, "index", *command, "--store", store, "--json"], check=False, capture_output=True)
     wall = time.perf_counter() - begin
+    if answer.returncode:
+        sys.exit(answer.stderr.decode())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     report = json.loads(answer.stdout)
     # Helpers are not children of the command; its own start is no part of the report.
@@ -108,9 +110,8 @@ def doubled(specs: Sequence[CorpusSpec], embedder: str, work: Path) -> Iterator[
         folder = work / f"copies-{copies}"
         for copy in range(copies):
             for spec in specs:
-                # A line of its own makes each file another text, as a second corpus would be.
-                write_files(spec, folder / f"part{copy}" / spec.manifest.name, suffix=f"\n// part {copy}\n")
-        command = ["build", "--corpus", f"{specs[0].manifest.name}={folder}", "--embedder", embedder]
+                write_files(spec, folder / f"part{copy}" / spec.manifest.name, part=f"Part{copy}")
+        command = ["build", "--corpus", f"{ANY_FILES}={folder}", "--embedder", embedder]
         yield index(f"copies: {copies}", work / f"store-copies-{copies}", command)
         shutil.rmtree(folder)
 
@@ -125,14 +126,18 @@ def update(specs: Sequence[CorpusSpec], embedder: str, work: Path, revisions: Se
         yield index(name, store, ["build", "--corpus", first, *rest, "--embedder", embedder])
 
 
-def write_files(spec: CorpusSpec, folder: Path, suffix: str = "") -> None:
-    """Write the files of a corpus that its manifest takes."""
-    tree = open_tree(spec)
+def write_files(spec: CorpusSpec, folder: Path, part: str = "") -> None:
+    """Write the files of a corpus that its manifest takes; `part` is put into their names, and so into their texts.
+
+    Copies with different parts are embedded each: what is embedded of a passage begins with the name of its file.
+    """
+    tree, _ = open_tree(spec)
     entries = [entry for entry in tree.entries() if spec.manifest.takes(entry.path)]
     for entry, content in tree.read(entries):
         path = folder / entry.path
+        path = path.with_name(f"{path.stem}{part}{path.suffix}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content + suffix.encode())
+        path.write_bytes(content)
 
 
 def peer(specs: Sequence[CorpusSpec], work: Path, options: argparse.Namespace) -> Figures:
