@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.blame_documents import blame_doc
+from agent.bundle.documents import bundle_docs
+from agent.bundle.owner import limit_of
+from agent.bundle.write import write_bundles
 from agent.contract import (
     BenchDoc,
     BenchKernelDoc,
@@ -90,21 +93,32 @@ def blame_kernel(site: Site, source: KernelSource, line: int | None, *, pass_by_
 
 
 def diagnose_kernel(
-    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None = None
+    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None = None, bundle: Path | None = None
 ) -> DiagnoseDoc:
-    """Climb the ladder over `source`; of several targets (`a,b`) for each, and say how they differ."""
-    found = [(s, *_diagnose_for(s, source, max_rung, counterfactuals)) for s in targets_of(site)]
-    sides = [Side(s.target, d.lowering, d.explanations, tuple(f.symptom for f in d.findings)) for s, d, _ in found]
-    return _compared(sides, [_diagnose_doc(d, again, s) for s, d, again in found], site.lang)
+    """Climb the ladder over `source`; of several targets (`a,b`) for each, and say how they differ.
+
+    With `bundle`, a bug report goes there for each finding that is a compiler's own limit.
+    """
+    named = targets_of(site)
+    found = [
+        _diagnose_for(
+            s, source, max_rung, counterfactuals, bundle if len(named) == 1 or bundle is None else bundle / s.target
+        )
+        for s in named
+    ]
+    return _compared([side for side, _ in found], [doc for _, doc in found], site.lang)
 
 
 def _diagnose_for(
-    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None
-) -> tuple[Diagnosis, tuple[Recompilation, ...]]:
+    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None, bundle: Path | None
+) -> tuple[Side, DiagnoseDoc]:
     index = site.library.index if site.library is not None else None
     with _open(site) as bench:
         found = diagnose(bench, source, index, site.lang, max_rung, most=counterfactuals)
-        return found, find_recompilations(bench.worker, found.lowering)
+        again = find_recompilations(bench.worker, found.lowering)
+        written = None if bundle is None else bundle_docs(write_bundles(bench, found, bundle))
+    side = Side(site.target, found.lowering, found.explanations, tuple(f.symptom for f in found.findings))
+    return side, _diagnose_doc(found, again, site).model_copy(update={"bundles": written})
 
 
 def _diagnose_doc(found: Diagnosis, again: tuple[Recompilation, ...], site: Site) -> DiagnoseDoc:
@@ -125,7 +139,7 @@ def _diagnose_doc(found: Diagnosis, again: tuple[Recompilation, ...], site: Site
             for s in found.ladder
         ],
         cost=cost_doc(lowering.cost, site.lang),
-        findings=[finding_doc(f, site.lang, titles) for f in found.findings],
+        findings=[finding_doc(f, site.lang, titles, limit_of(f, lowering)) for f in found.findings],
         diagnostics=diagnostic_docs(main.compilation.diagnostics, site.lang),
         explanations=[explanation_doc(told, source, site.lang, titles) for told in found.explanations],
         recompiles=recompile_docs(again, source, site.lang),

@@ -259,6 +259,20 @@ class FindingDoc(Doc):
     evidence: list[EvidenceDoc]
     advice: str
     launch_index: int
+    # The project whose compiler's own limit this is, "" where it is the kernel's.
+    limit_of: str = ""
+
+
+class BundleDoc(Doc):
+    """A bug report that was written: `lines` of the kernel before and after it was reduced, None where it was not."""
+
+    folder: str
+    symptom: str
+    line: int | None
+    project: str
+    files: list[str]
+    lines: list[int] | None
+    compilations: int
 
 
 class VaryingDoc(Doc):
@@ -301,6 +315,8 @@ class DiagnoseDoc(Doc):
     diagnostics: list[DiagnosticDoc]
     explanations: list[ExplanationDoc] = Field(default_factory=list)
     recompiles: list[RecompileDoc] = Field(default_factory=list)
+    # None where no reports were asked for.
+    bundles: list[BundleDoc] | None = None
     # Of several targets: the document of each, this one's own first, and how they differ.
     targets: list[DiagnoseDoc] = Field(default_factory=list)
     portability: list[str] = Field(default_factory=list)

@@ -132,8 +132,8 @@ def compile_doc(lowered: Lowered, lang: Lang) -> CompileDoc:
     )
 
 
-def finding_doc(finding: Finding, lang: Lang, titles: dict[str, str] | None = None) -> FindingDoc:
-    """Describe a finding; `titles` gives the first line of each cited passage."""
+def finding_doc(finding: Finding, lang: Lang, titles: dict[str, str] | None = None, limit_of: str = "") -> FindingDoc:
+    """Describe a finding; `titles` gives the first line of each cited passage, `limit_of` whose own limit it is."""
     made = finding.structure
     return FindingDoc(
         symptom=finding.symptom,
@@ -156,6 +156,7 @@ def finding_doc(finding: Finding, lang: Lang, titles: dict[str, str] | None = No
         ],
         advice=render(finding.advice, lang),
         launch_index=finding.launch_index,
+        limit_of=limit_of,
     )
 
 

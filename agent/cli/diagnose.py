@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -22,6 +23,7 @@ MaxRung = Annotated[Literal["pattern", "profile", "ir", "source"], typer.Option(
 Counterfactuals = Annotated[
     int | None, typer.Option("--counterfactuals", metavar="N", min=0, help="kernel.counterfactuals")
 ]
+Bundle = Annotated[Path | None, typer.Option("--bundle", metavar="DIR", help="bundle.option")]
 
 
 def diagnose(
@@ -29,6 +31,7 @@ def diagnose(
     file: FileSpec,
     max_rung: MaxRung = "source",
     counterfactuals: Counterfactuals = None,
+    bundle: Bundle = None,
     kernel: KernelName = "",
     signature: Signature = "",
     constexpr: Constexprs = None,
@@ -42,7 +45,7 @@ def diagnose(
     source = read_kernel(file, kernel, signature, constexpr, grid)
     library = open_library_if_built(session)
     site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang)
-    doc = diagnose_kernel(site, source, max_rung, counterfactuals)
+    doc = diagnose_kernel(site, source, max_rung, counterfactuals, bundle)
     session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).diagnose(doc))
     taken = all(own.status == "ok" for own in doc.targets or [doc])
     return 0 if taken else 1

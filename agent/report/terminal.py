@@ -22,6 +22,7 @@ from agent.contract import (
     RoundDoc,
     RungDoc,
 )
+from agent.report.bundles import show_bundles
 from agent.report.recompile import show_recompiles
 from agent.report.refusals import show_explanations, show_portability
 from indexer.messages import Lang, message, render
@@ -110,6 +111,7 @@ class Terminal:
         self._diagnostics(doc.diagnostics)
         self._ladder(doc.ladder)
         show_explanations(self, doc.explanations)
+        show_bundles(self, doc.bundles)
         self._findings(doc.findings)
         show_recompiles(self, doc.recompiles)
 
@@ -154,6 +156,9 @@ class Terminal:
         if not doc.evidence:
             self.say("no_evidence", style="dim", indent=2)
         self.say("advice", style="green", indent=2, advice=doc.advice)
+        if doc.limit_of:
+            note = message("bundle.owner", project=doc.limit_of)
+            self.line(render(note, self.lang), style="yellow", indent=2)
 
     def round(self, doc: RoundDoc) -> None:
         """Show one round as it ends."""

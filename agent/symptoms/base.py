@@ -56,6 +56,7 @@ class Symptom:
     `counterfactual` gives the smallest change that should remove the structure, None where no edit can exist.
     `query` are the field's words for the ranked search. `rung` is the shallowest rung that sees it. `share` says which
     part of the cost is its own where no counterfactual tells: that of the line, or that of launching programs.
+    `is_limit`: the source asks for nothing slow, a compiler that knew more would do better; so it is not the kernel.
     Messages: `symptoms.<id>_title`, `_why`, `_advice` in `agent/messages/symptoms.toml`.
     """
 
@@ -68,3 +69,4 @@ class Symptom:
     detect: Callable[[Subject], list[Structure]]
     counterfactual: Callable[[Subject, Structure], Variant | None]
     share: Literal["line", "launch"] = "line"
+    is_limit: bool = False

@@ -57,4 +57,5 @@ BOOL_COUNT = Symptom(
     query="VReduceOp extra buffer integer sum last axis tree temp buffer cross-lane reduce instruction f16 f32 only",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

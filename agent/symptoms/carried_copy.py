@@ -75,4 +75,5 @@ CARRIED_COPY = Symptom(
     query="normalize loop iterator use after yield init copy iter arg plan memory inplace loop carried buffer",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -37,4 +37,5 @@ CUMSUM_LAST = Symptom(
     query="shouldCumOpLowerToScalarLoops vcumsum cum dims last axis after flatten lower to scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -41,4 +41,5 @@ ERF_POLY = Symptom(
     query="normalize erf expand clipped rational polynomial approximation vmul vadd vdiv no instruction for erf",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

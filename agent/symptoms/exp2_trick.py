@@ -67,4 +67,5 @@ EXP2_TRICK = Symptom(
     query="normalize exp2 rewritten as exp of x times ln2 no exp2 instruction",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -44,4 +44,5 @@ HISTOGRAM = Symptom(
     query="histogram op decompose operation per element loop tensor extract insert bins",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -67,4 +67,5 @@ I64_ADD = Symptom(
     query="shouldLowerToScalarLoops default 64-bit integer element type vadd vmul vsub lower to scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -41,4 +41,5 @@ I64_CMP = Symptom(
     query="VCmpOp shouldLowerToScalarLoops integer compare element type i64 compare mode eq ne lower to scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

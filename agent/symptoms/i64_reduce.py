@@ -39,4 +39,5 @@ I64_REDUCE = Symptom(
     query="shouldVReduceOpDecomposeToScalarImpl sum min max prod xori reduction of 64-bit integers scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

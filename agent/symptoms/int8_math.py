@@ -60,4 +60,5 @@ INT8_MATH = Symptom(
     query="normalize i8 int8 arithmetic add sub mul cast to f16 f32 compute and cast back",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

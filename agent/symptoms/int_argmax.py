@@ -38,4 +38,5 @@ INT_ARGMAX = Symptom(
     query="VReduceOp max_with_index_left processIndexLeft integer element type reduce with index lower to scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

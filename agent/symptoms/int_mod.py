@@ -39,4 +39,5 @@ INT_MOD = Symptom(
     query="shouldModOpLowerToScalarLoops vmod integer remainder i32 i64 lower to scalar loops",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -59,4 +59,5 @@ INVARIANT_LOAD = Symptom(
     "createLoopInvariantCodeMotionPass",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

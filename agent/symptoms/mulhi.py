@@ -41,4 +41,5 @@ MULHI = Symptom(
     query="VMulExtOp VMulExtUiOp shouldLowerToScalarLoops widening multiply mulsi_extended umulhi",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -43,4 +43,5 @@ NAN_MAX = Symptom(
     query="normalize maxnumf minnumf NaN mask select expand to max compare not select propagate nan",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

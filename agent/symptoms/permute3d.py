@@ -52,4 +52,5 @@ PERMUTE3D = Symptom(
     "TransposeDecomposeInterface decomposeTransposeOp",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

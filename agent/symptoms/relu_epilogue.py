@@ -65,4 +65,5 @@ RELU_EPILOGUE = Symptom(
     query="inline fixpipe pre_relu vrelu folded into fixpipe quant relu mode activation epilogue",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -42,4 +42,5 @@ TENSOR_SHIFT = Symptom(
     query="VShROp VShLOp shouldLowerToScalarLoops shift amount vector not scalar hardware unsupported scalar operand",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -51,4 +51,5 @@ WHILE_LOOP = Symptom(
     query="mark multi buffer only scf.for ancestor accepted while loop not double buffered",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

@@ -39,4 +39,5 @@ XOR_EXPAND = Symptom(
     query="normalize vxor rewritten to vor vand vnot bitwise exclusive or no instruction",
     detect=_detect,
     counterfactual=_counterfactual,
+    is_limit=True,
 )

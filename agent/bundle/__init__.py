@@ -1,0 +1,1 @@
+"""A compiler's own limit, made small enough to report: a reduced kernel, the IR around the pass, and who owns it."""
