@@ -65,9 +65,10 @@ def test_folders_of_this_machine_are_left_out_and_links_stay() -> None:
 
 def test_the_report_says_what_is_needed_in_both_languages() -> None:
     sight = Sight(7, "y = tl.erf(x)", "hfusion-normalize-ops", 4, "%1 = vmul /home/me/k.py")
+    file, versions, dumps = "ascendnpu-ir@52f96a:lib/Normalize.cpp#L3-L9", {"ascendnpu-ir": "1.2.0"}, ("after.mlir",)
     told = Report(
-        finding("erf_poly", "hfusion-normalize-ops"), "AscendNPU-IR", "ascend910b3", sight, "import triton\n", (40, 9), 12,
-        "ascendnpu-ir@52f96a130b52:lib/Normalize.cpp#L3-L9", {"ascendnpu-ir": "1.2.0"}, ("before.mlir", "after.mlir"),
+        finding("erf_poly", "hfusion-normalize-ops"), "AscendNPU-IR", "ascend910b3", sight, "import triton\n", (40, 9),
+        12, file, versions, dumps,
     )  # fmt: skip
     english, chinese = report_text(told, "en"), report_text(told, "zh")
     for text in (english, chinese):
