@@ -230,6 +230,10 @@ class Making:
         source: npt.NDArray[np.int64],
     ) -> Future[None]:  # fmt: skip
         """Begin to write Chroma's collection: a copy of the old one with what changed, where the model is the same."""
+        if not self.embedder.dimension:  # an index of words and symbols only
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return nothing
         previous = self._chroma_before
         new = np.arange(len(source)) if previous is None else np.flatnonzero(source < 0)
         items = [
@@ -243,10 +247,6 @@ class Making:
             done += count
             self.progress("chroma", done, len(items) + len(gone))
 
-        if not self.embedder.dimension:  # an index of words and symbols only
-            nothing: Future[None] = Future()
-            nothing.set_result(None)
-            return nothing
         return beside.begin("chroma", write_chroma, folder / "chroma", items, gone, previous, tick=tick)
 
     def _dropped(self) -> list[str]:

@@ -17,7 +17,7 @@ import pytest
 from indexer.build import BuildReport, Manner, build_index
 from indexer.chroma import query_chroma
 from indexer.corpus import TextTree, read_manifest
-from indexer.embed import HashEmbedder
+from indexer.embed import HashEmbedder, NoEmbedder
 from indexer.errors import StoreError
 from indexer.reading import Job
 from indexer.store import current_folder, generations, open_generation, writing
@@ -108,6 +108,15 @@ def test_an_update_embeds_only_what_changed_and_an_old_id_still_opens(tmp_path: 
     moved = now.shelf.by_key(key or "")
     assert moved is not None
     assert (moved.passage.text, moved.passage.start_line) == (old.text, 5)
+
+
+def test_an_index_without_vectors_is_updated(tmp_path: Path) -> None:
+    for count in (3, 4):
+        report = build_index(tmp_path, [notes(cards(count))], NoEmbedder(), lambda *_: None)
+    assert (report.corpora[0].changed, report.corpora[0].passages) == (1, 4)
+    generation = open_generation(tmp_path)
+    assert generation.vectors.shape == (4, 0)
+    assert not (generation.folder / "chroma").exists()
 
 
 def test_chroma_follows_an_update(tmp_path: Path) -> None:
