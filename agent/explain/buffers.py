@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.explain.records import BufferUse
-from agent.symptoms.structure import Argument, Flow, destination, flows, line_of, shaped
+from agent.symptoms.structure import Argument, Flow, destination, flows, line_of
 from agent.toolchain.resources import memref_bytes
 from indexer.ir.records import IrOp, Snapshot
+from indexer.ir.types import shaped
 from indexer.messages import Message, message
 
 _ON_CHIP = frozenset({"ub", "cbuf", "cc"})

@@ -12,10 +12,11 @@ from agent.explain.places import return_inside, tile_condition
 from agent.explain.records import BufferUse, Explanation, Fit
 from agent.records import Compilation, Diagnostic, Evidence, KernelSource, Lowered, Lowering
 from agent.sandbox import is_limit
-from agent.symptoms.structure import line_of, shaped
+from agent.symptoms.structure import line_of
 from agent.toolchain.resources import PLANNER
 from indexer.errors import BadInput, SandboxError
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 from indexer.messages import Message, message
 
 # Cause: the memory as the compiler calls it, and its peak in `Resources`.

@@ -1,18 +1,15 @@
-"""Memory references: type text -> sizes, strides, element width and space, and how they lie in memory."""
+"""Memory references while a program is followed: sizes, strides, element width, space, and how they lie in memory."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from indexer.ir.brackets import split_commas
+from indexer.ir.types import element_bits as element_bits  # noqa: PLC0414 - one of the words of this module too
+from indexer.ir.types import memref, vector
+from indexer.ir.types import row_major as row_major  # noqa: PLC0414
 
-_SPACE = re.compile(r"address_space<(\w+)>")
-_STRIDED = re.compile(r"strided<\[([^\]]*)\]")
-_WIDTH = re.compile(r"^(?:bf|f|i|si|ui|tf)(\d+)|^f8\w*")
-_INDEX_BITS = 64
 DYNAMIC = -(1 << 63)  # how MLIR writes "given by an operand" in static_sizes, static_strides and static_offsets
 
 
@@ -72,53 +69,21 @@ class MemRef:
         return None
 
 
-def element_bits(text: str) -> int:
-    """Return the width in bits of an element type such as `f32`, `bf16`, `i1` or `index`."""
-    found = _WIDTH.match(text)
-    if not found:
-        return _INDEX_BITS
-    return int(found[1]) if found[1] else 8
-
-
 @lru_cache(maxsize=4096)
 def parse_memref(text: str) -> MemRef | None:
     """Read a `memref<...>` type; None when `text` is another type. Sizes given by operands are None."""
-    if not text.startswith("memref<"):
-        return None
-    shape, *rest = split_commas(text[len("memref<") : -1])
-    *dims, element = shape.split("x") if not shape.startswith("*") else ("?", shape.rpartition("x")[2])
-    sizes = tuple(None if dim == "?" else int(dim) for dim in dims)
-    layout = _STRIDED.search(text)
-    strides = _read_strides(layout[1]) if layout else row_major(sizes)
-    space = next((found[1] for found in map(_SPACE.search, rest) if found), "")
-    return MemRef(sizes, strides, element_bits(element), space)
-
-
-def row_major(sizes: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    """Return the strides of a dense array of these sizes."""
-    strides: list[int | None] = []
-    step: int | None = 1
-    for size in reversed(sizes):
-        strides.append(step)
-        step = None if step is None or size is None else step * size
-    return tuple(reversed(strides))
+    found = memref(text)
+    return None if found is None else MemRef(found.shape, found.strides, found.element_bits, found.space)
 
 
 @lru_cache(maxsize=4096)
 def vector_bits(text: str) -> int:
     """Return the width of a `vector<64xf32>` type in bits, 0 for a type that is no vector."""
-    if not text.startswith("vector<"):
-        return 0
-    *dims, element = text[len("vector<") : -1].replace("[", "").replace("]", "").split("x")
-    return prod(int(dim) for dim in dims) * element_bits(element)
+    found = vector(text)
+    return 0 if found is None else found.elements * found.element_bits
 
 
 def element_of(text: str) -> str:
     """Return the element type of a vector or memref type, the type itself otherwise."""
-    if text.startswith(("vector<", "memref<")):
-        return split_commas(text[text.index("<") + 1 : -1])[0].rpartition("x")[2]
-    return text
-
-
-def _read_strides(text: str) -> tuple[int | None, ...]:
-    return tuple(None if part == "?" else int(part) for part in split_commas(text))
+    found = memref(text) or vector(text)
+    return text if found is None else found.element

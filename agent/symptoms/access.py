@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from agent.records import Structure
 from agent.symptoms.base import Subject
 from agent.symptoms.origin import Origin, origin_at, structure
-from agent.symptoms.structure import Argument, Flow, Shaped, destination, flows, line_of, shaped
+from agent.symptoms.structure import Argument, Flow, destination, flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import Shaped, shaped
 
 LOAD = "hivm.hir.load"
 STORE = "hivm.hir.store"

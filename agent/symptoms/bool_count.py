@@ -8,8 +8,9 @@ from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line, is_call, with_first_cast
 from agent.symptoms.origin import origin_at, structure
-from agent.symptoms.structure import flows, line_of, shaped
+from agent.symptoms.structure import flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 _SCRATCH = 3  # operands of a reduction that has an extra buffer
 

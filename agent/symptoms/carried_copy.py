@@ -9,8 +9,9 @@ from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code
 from agent.symptoms.origin import origin_at, structure
-from agent.symptoms.structure import Argument, Flow, flows, line_of, shaped
+from agent.symptoms.structure import Argument, Flow, flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 _COPY = "hivm.hir.copy"
 

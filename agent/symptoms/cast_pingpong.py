@@ -8,8 +8,9 @@ from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line, is_call
 from agent.symptoms.origin import Origin, structure
-from agent.symptoms.structure import Flow, flows, line_of, shaped
+from agent.symptoms.structure import Flow, flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 _NARROW = frozenset({"float16", "bfloat16"})
 

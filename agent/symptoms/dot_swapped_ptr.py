@@ -11,8 +11,9 @@ from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.cube import ROUND_TRIP_PASS, Product, loaded_by, products, source_of, written_by
 from agent.symptoms.origin import origin_at, structure
 from agent.symptoms.static_stride import unit_stride
-from agent.symptoms.structure import line_of, shaped
+from agent.symptoms.structure import line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from agent.symptoms.edits import Code, cast, edit_line, is_call
 from agent.symptoms.expanded import NORMALIZE
 from agent.symptoms.origin import Origin, structure
 from agent.symptoms.replaced import replacements
-from agent.symptoms.structure import line_of, shaped
+from agent.symptoms.structure import line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 _ARITHMETIC = frozenset({"linalg.elemwise_binary", "linalg.elemwise_unary", "hfusion.elemwise_binary"})
 

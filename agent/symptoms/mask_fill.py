@@ -11,8 +11,9 @@ from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.cube import VECTOR_FUNCTION
 from agent.symptoms.edits import Code, edit_line, is_call, without
 from agent.symptoms.origin import origin_at, structure
-from agent.symptoms.structure import Flow, flows, line_of, shaped
+from agent.symptoms.structure import Flow, flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 DECOMPOSE = "hivm-aggregated-decompose-op"
 FILL = "hivm.hir.vbrc"

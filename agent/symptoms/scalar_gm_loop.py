@@ -10,8 +10,9 @@ from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line, is_call
 from agent.symptoms.extracted import MARK
 from agent.symptoms.origin import origin_at, structure
-from agent.symptoms.structure import Flow, flows, line_of, shaped
+from agent.symptoms.structure import Flow, flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 _BLOCK_READS = frozenset({LOAD, "hivm.hir.nd2nz"})
 

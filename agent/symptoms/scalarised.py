@@ -8,8 +8,9 @@ from agent.records import Structure
 from agent.symptoms.base import Subject
 from agent.symptoms.origin import Origin, structure
 from agent.symptoms.replaced import Replacement, replacements
-from agent.symptoms.structure import Shaped, line_of, shaped
+from agent.symptoms.structure import line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import Shaped, shaped
 
 # The pass that asks every HIVM operation whether it must be scalar (AscendNPU-IR@8796a8ac1508:
 # bishengir/lib/Dialect/HIVM/Transforms/HIVMLowerToLoops.cpp, rules in HIVM/IR/ImplByScalarOpInterface).

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from indexer.ir.brackets import closing, split_commas
 from indexer.ir.records import IrOp, IrValue, Snapshot
+from indexer.ir.types import shaped
 
 LOOPS = frozenset({"scf.for", "scf.while"})
-_SHAPED = re.compile(r"^(memref|tensor)<")
-_DIMENSION = re.compile(r"(\?|\d+)x")
-_STRIDED = re.compile(r"^strided<\[([^\]]*)\]")
-_SPACE = re.compile(r"#hivm\.address_space<(\w+)>")
-_BITS = re.compile(r"\d+$")
 # Operations whose result is another view of their first operand (of the second one for a select between two slots).
 _VIEWS = frozenset({
     "memref.subview", "memref.reinterpret_cast", "memref.cast", "memref.collapse_shape", "memref.expand_shape",
@@ -27,75 +21,6 @@ _VIEWS = frozenset({
 })  # fmt: skip
 # The one vector operation that names its destination first (HIVMVectorOps.td: `dst, offset, strides`).
 _DESTINATION_FIRST = frozenset({"hivm.hir.varange"})
-
-
-@dataclass(frozen=True, slots=True)
-class Shaped:
-    """A memref or tensor type; None stands for a dimension or stride known only at run time."""
-
-    shape: tuple[int | None, ...]
-    element: str
-    strides: tuple[int | None, ...]
-    space: str
-
-    @property
-    def element_bits(self) -> int:
-        """Return the width of an element; an i1 counts as one bit, an unknown type as 32."""
-        found = _BITS.search(self.element)
-        return int(found[0]) if found else 32
-
-    @property
-    def elements(self) -> int:
-        """Return the number of elements, taking a dimension known only at run time as 1."""
-        return math.prod(1 if d is None else d for d in self.shape)
-
-    @property
-    def bytes(self) -> int:
-        """Return the size of the elements in bytes, at least 1."""
-        return max(1, self.elements * self.element_bits // 8)
-
-    @property
-    def is_integer(self) -> bool:
-        """Tell whether the elements are integers (an i1 mask is not)."""
-        return self.element[:1] in {"i", "u", "s"} and self.element not in {"i1", "index"}
-
-
-@lru_cache(maxsize=4096)
-def shaped(text: str) -> Shaped | None:
-    """Read a type text; None when it is no ranked memref or tensor."""
-    found = _SHAPED.match(text)
-    if not found:
-        return None
-    parts = split_commas(text[found.end() : closing(text, found.end() - 1) - 1])
-    sizes, element = _dimensions(parts[0])
-    space = next((m[1] for m in map(_SPACE.search, parts[1:]) if m), "")
-    layout = next((m for m in map(_STRIDED.match, parts[1:]) if m), None)
-    strides = _listed(layout[1]) if layout else _row_major(sizes)
-    return Shaped(tuple(sizes), element, strides, space)
-
-
-def _dimensions(text: str) -> tuple[list[int | None], str]:
-    """Split `4x?xf32` into its sizes and the element type."""
-    sizes: list[int | None] = []
-    match = _DIMENSION.match(text)
-    while match:
-        sizes.append(None if match[1] == "?" else int(match[1]))
-        text = text[match.end() :]
-        match = _DIMENSION.match(text)
-    return sizes, text
-
-
-def _listed(text: str) -> tuple[int | None, ...]:
-    return tuple(None if part == "?" else int(part) for part in split_commas(text))
-
-
-def _row_major(dims: list[int | None]) -> tuple[int | None, ...]:
-    strides: list[int | None] = []
-    step: int | None = 1
-    for dim in reversed(dims):
-        strides.append(step)
-        step = None if dim is None or step is None else step * dim
-    return tuple(reversed(strides))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from agent.symptoms.edits import Code, is_call, names_in
 from agent.symptoms.origin import Origin, structure
 from agent.symptoms.replaced import Replacement, replacements
 from agent.symptoms.static_stride import ALIGN, runs_last
-from agent.symptoms.structure import Flow, flows, line_of, shaped
+from agent.symptoms.structure import Flow, flows, line_of
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 # Below this the padding costs less than the row-wise transfer that it comes with is worth telling.
 _LEAST_RATIO = 1.5

@@ -8,8 +8,8 @@ from agent.records import Structure
 from agent.symptoms.base import Subject, Symptom, Variant
 from agent.symptoms.edits import Code, edit_line
 from agent.symptoms.scalarised import LOWER_TO_LOOPS, is_vector_op, scalar_structures, types_of
-from agent.symptoms.structure import shaped
 from indexer.ir.records import IrOp
+from indexer.ir.types import shaped
 
 
 def _belongs(op: IrOp) -> bool:

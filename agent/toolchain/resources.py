@@ -9,17 +9,15 @@ from pathlib import Path
 
 from agent.records import BufferPlan, Resources
 from agent.toolchain.targets import Target
-from indexer.ir.brackets import closing, split_commas
+from indexer.ir.brackets import closing
 from indexer.ir.places import Places
 from indexer.ir.records import IrOp, Snapshot
+from indexer.ir.types import memref
 
 PLANNER = "hivm-plan-memory"
 _PLANNED = "hivm.hir.pointer_cast"
 _UNPLANNED = "memref.alloc"
 _SPACE = re.compile(r"#hivm\.address_space<(ub|cbuf|cc)>")
-_STRIDES = re.compile(r"strided<\[([\d, ]*)\]")
-_WIDTH = re.compile(r"(?:bf|f|i|ui|si)(\d+)")
-_STATIC = re.compile(r"(?:\d+x)*")
 _INTEGER = re.compile(r"-?\d+")
 _SIZE_KEYS = {"ub": "UB_SIZE", "cbuf": "L1_SIZE", "cc": "L0C_SIZE"}
 # Sizes of planned buffers are rounded up to these (NPUTargetSpec.td:64-73 at AscendNPU-IR@8796a8ac, in bits there).
@@ -92,30 +90,8 @@ def sum_up(buffers: tuple[BufferPlan, ...] | None, limits: Mapping[str, int]) ->
 
 def memref_bytes(kind: str) -> int | None:
     """Return the bytes that a memref type spans (`memref<4x8xf32, strided<[16, 1]>>` spans 224), None if dynamic."""
-    inside = split_commas(kind[kind.index("<") + 1 : kind.rindex(">")])[0]
-    static = _STATIC.match(inside)
-    width = _width(inside[static.end() :]) if static else None
-    if static is None or width is None:
-        return None
-    shape = [int(d) for d in static[0].split("x")[:-1]]
-    strides = _STRIDES.search(kind)
-    elements = 1
-    if strides and shape:
-        steps = [int(s) for s in strides[1].split(",")]
-        elements += sum((d - 1) * s for d, s in zip(shape, steps, strict=True))
-    else:
-        for dim in shape:
-            elements *= dim
-    return -(-elements * width // 8)
-
-
-def _width(element: str) -> int | None:
-    if element.startswith("f8"):
-        return 8
-    if element == "index":
-        return 64
-    found = _WIDTH.fullmatch(element)
-    return int(found[1]) if found else None
+    found = memref(kind)
+    return None if found is None else found.span_bytes
 
 
 def _aligned(size: int, space: str) -> int:

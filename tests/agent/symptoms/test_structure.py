@@ -1,8 +1,6 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.symptoms.structure import Argument, Flow, destination, shaped
+from agent.symptoms.structure import Argument, Flow, destination
 from indexer.ir.generic import parse_module
 from indexer.ir.records import IrOp
 
@@ -47,32 +45,6 @@ def flow() -> Flow:
 
 def op(flow: Flow, name: str) -> IrOp:
     return next(o for o in flow.ops if o.name == name)
-
-
-def test_a_strided_memref_is_read_with_its_unknowns() -> None:
-    kind = shaped("memref<4x?xf16, strided<[?, 8], offset: ?>, #hivm.address_space<gm>>")
-    assert kind is not None
-    assert (kind.shape, kind.strides, kind.element, kind.space) == ((4, None), (None, 8), "f16", "gm")
-    assert kind.element_bits == 16
-
-
-def test_a_plain_memref_has_row_major_strides() -> None:
-    kind = shaped("memref<2x3x4xi64>")
-    assert kind is not None
-    assert kind.strides == (12, 4, 1)
-    assert kind.bytes == 192
-
-
-@pytest.mark.parametrize("text", ["i64", "index", "!tt.ptr<f32>", "vector<4xf32>"])
-def test_what_is_no_buffer_has_no_shape(text: str) -> None:
-    assert shaped(text) is None
-
-
-@given(st.lists(st.integers(1, 9), max_size=4), st.sampled_from(["f32", "bf16", "i1", "i8", "!tt.ptr<f32>"]))
-def test_a_printed_shape_reads_back(shape: list[int], element: str) -> None:
-    kind = shaped(f"tensor<{''.join(f'{d}x' for d in shape)}{element}>")
-    assert kind is not None
-    assert (list(kind.shape), kind.element) == (shape, element)
 
 
 def test_a_name_used_again_in_another_region_means_the_other_definition(flow: Flow) -> None:
