@@ -38,7 +38,8 @@ ERF_POLY = Symptom(
     rung="ir",
     passes=(NORMALIZE,),
     ops=("hivm.hir.vmul", "hivm.hir.vadd", "hivm.hir.vdiv"),
-    query="normalize erf expand clipped rational polynomial approximation vmul vadd vdiv no instruction for erf",
+    query="normalize erf expand clipped rational polynomial approximation vmul vadd vdiv no instruction for erf "
+    "NormalizeErfOp",
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,

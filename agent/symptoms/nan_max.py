@@ -40,7 +40,8 @@ NAN_MAX = Symptom(
     rung="ir",
     passes=(NORMALIZE,),
     ops=("hivm.hir.vmax", "hivm.hir.vmin", "hivm.hir.vsel", "hivm.hir.vcmp"),
-    query="normalize maxnumf minnumf NaN mask select expand to max compare not select propagate nan",
+    query="normalize maxnumf minnumf NaN mask select expand to max compare not select propagate nan "
+    "NormalizeMinMaxNumFOp",
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
