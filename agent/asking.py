@@ -16,6 +16,7 @@ from retriever.answer import Extract, extract_answer
 from retriever.conditions import Reached
 from retriever.datatypes import TypesFact
 from retriever.definitions import Definition
+from retriever.devices import DeviceFact
 from retriever.dialects import strangers
 from retriever.facts import Conflict, OptionFact
 from retriever.query import MAX_QUESTION
@@ -106,14 +107,21 @@ def _claims(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
     yield from stated
     said = {word for claim, _ in stated for word in words_of(claim.text)}
     for quote in found.quotes:
-        if any(p.id == quote.passage.id and quote.first <= line <= quote.last for p, line in found.places):
-            continue
-        if any(r.passage.id == quote.passage.id for r in (*found.pipelines, *found.emitters)):
-            continue
-        if quote.text.startswith("def ") and any(d.passage.id == quote.passage.id for d in found.definitions):
+        if _is_stated(quote, found):
             continue
         if not stated or len(_words(quote) - said) > SAID_AGAIN * len(_words(quote)):
             yield _stated(_quote_text(quote, lang), quote.passage, quote.first, quote.last)
+
+
+def _is_stated(quote: Quote, found: Extract) -> bool:
+    """Tell whether what a quote says is stated already, from the same lines or the same record."""
+    passage = quote.passage
+    return (
+        any(p.id == passage.id and quote.first <= line <= quote.last for p, line in found.places)
+        or any(r.passage.id == passage.id for r in (*found.pipelines, *found.emitters))
+        or any(d.passage.path == passage.path for d in found.devices)
+        or (quote.text.startswith("def ") and any(d.passage.id == passage.id for d in found.definitions))
+    )
 
 
 def _stated_facts(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passage]]:
@@ -122,6 +130,8 @@ def _stated_facts(found: Extract, lang: Lang) -> Iterator[tuple[ClaimDoc, Passag
     unlike = list({(f.name, f.value): f for f in reversed(told)}.values())[::-1]
     for fact in unlike[:MAX_FACTS]:
         yield _stated(_fact_text(fact, lang), fact.passage, fact.line)
+    for device in found.devices:
+        yield _stated(_device_text(device, lang), device.passage, device.line)
     for types in found.types:
         yield _stated(_types_text(types, lang), types.passage, types.line)
     for definition in found.definitions:
@@ -164,6 +174,12 @@ def _fact_text(fact: OptionFact, lang: Lang) -> str:
         parts.append(fact.description)
     head, *rest = (render(part, lang) if isinstance(part, Message) else part for part in parts)
     return head + render(message("ask.colon"), lang) + render(message("ask.semicolon"), lang).join(rest)
+
+
+def _device_text(fact: DeviceFact, lang: Lang) -> str:
+    key = "ask.device_size" if fact.kib is not None else "ask.device_count"
+    names = ", ".join(fact.devices)
+    return render(message(key, names=names, field=fact.field, value=fact.value, kib=fact.kib), lang)
 
 
 def _types_text(fact: TypesFact, lang: Lang) -> str:

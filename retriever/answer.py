@@ -12,19 +12,21 @@ import numpy as np
 
 from indexer.diagnostics import Templates
 from indexer.graph.messages import messages_of
-from indexer.records import Kind, Passage
+from indexer.records import Passage
 from indexer.words import has_chinese, words_of
 from retriever.addressed import speaks_to_model, without_orders
 from retriever.conditions import Reached, emitted, reached
 from retriever.confidence import Confidence, confidence
 from retriever.datatypes import TypesFact, asks_for_types, says_of_types, type_facts, types_in
 from retriever.definitions import Definition, definition_of, pass_of_class
-from retriever.facts import Conflict, OptionFact, conflicts, facts_of, option_facts
+from retriever.devices import DeviceFact, device_facts
+from retriever.facts import Conflict, OptionFact, conflicts, option_facts
 from retriever.query import MAX_QUESTION, Understood, understand
 from retriever.quotes import GAP, Quote, best_lines
 from retriever.records import Hit, Query
 from retriever.search import Index
 from retriever.twins import language_mark, translations
+from retriever.wanted import wanted_options, wanted_passes
 
 HITS = 10
 MAX_QUOTES = 3
@@ -39,26 +41,19 @@ SAME_WORDS = 0.8
 # What a name still weighs in the choice of lines once a fact or a definition has been told of it.
 TOLD_NAME = 0.3
 MAX_DEFINITIONS = 3
-# Of a pass or an option that is asked for: the share of the best one's score that others must have.
-WANTED_SHARE = 0.5
 # What an English word weighs that the glossary has for a Chinese one.
 TRANSLATED = 0.5
 MAX_PLACES = 3
 MAX_TYPES = 4
+MAX_DEVICES = 4
+# A question of what a thing is, or how to do it: sentences answer that before code does.
+_ABOUT = re.compile(
+    r"\b(?:how (?:do|can|to|should)|what (?:is|are)|what does \w+ mean|meaning of|difference between)\b"
+    r"|怎么(?!会|办|改|处理|解决|回事)|如何|怎样|是什么|什么是|什么意思|含义|区别|作用",
+    re.IGNORECASE,
+)
+_SENTENCES = frozenset({"markdown", "rst", "text", "tablegen"})
 _CLASS = re.compile(r"\b(?:\w+::)*\w*[a-z0-9][A-Z]\w*", re.ASCII)
-_VERB = r"(?!do\b|does\b|did\b|is\b|are\b|the\b)"
-_WHICH = rf"\b(?:which|what)\s+(?:{_VERB}[\w-]+\s+){{0,2}}"
-_WHICH_PASS = re.compile(
-    rf"{_WHICH}pass(?:es)?\b(?!\s+(?:manager|pipeline|option|argument))"
-    r"|(?:哪个|哪些|哪一个|哪几个|什么|哪)\s*pass|pass\s*(?:是|叫|有)\s*(?:哪|什么)",
-    re.IGNORECASE,
-)
-_WHICH_OPTION = re.compile(
-    rf"{_WHICH}(?:options?|flags?|switch(?:es)?)\b"
-    r"|(?:哪个|哪些|哪一个|什么|哪)\s*(?:编译)?(?:选项|开关|参数|option|flag)|哪些[^，。？?]{1,30}(?:选项|开关)"
-    r"|(?:选项|开关)\s*(?:是|叫|有)\s*(?:哪|什么)",
-    re.IGNORECASE,
-)
 _ADDS = re.compile(r"\badd(?:Nested)?Pass\b")
 # A diagnostic inside a question: masking would take what stands in quotes for a name.
 _QUOTED = re.compile(r"[\"“”`](?P<text>[^\"“”`\n]{12,})[\"“”`]")
@@ -85,6 +80,7 @@ class Extract:
     quotes: tuple[Quote, ...] = ()
     withheld: tuple[Passage, ...] = ()
     types: tuple[TypesFact, ...] = ()
+    devices: tuple[DeviceFact, ...] = ()
     orders: tuple[str, ...] = ()
     cut: int = 0
 
@@ -98,6 +94,7 @@ class Extract:
         """Return where what is stated stands, as passage and line, in the order of telling."""
         return [
             *((f.passage, f.line) for f in self.facts), *((t.passage, t.line) for t in self.types),
+            *((d.passage, d.line) for d in self.devices),
             *((d.passage, d.line) for d in self.definitions),
             *((r.passage, r.since) for r in (*self.pipelines, *self.emitters)),
         ]  # fmt: skip
@@ -127,16 +124,16 @@ def _extract(index: Index, query: Query) -> Extract:
     sure = confidence(index, asked, hits)
     if not sure.is_enough:
         return Extract(query.text, sure, hits)
-    facts = _option_facts(index, query, asked) or _wanted_options(index, query)
+    facts = _option_facts(index, query, asked) or wanted_options(index, query)
     named = tuple(islice(_definitions(index, query, asked), MAX_DEFINITIONS))
-    definitions = named or tuple(_wanted_passes(index, query))
-    types = tuple(islice(type_facts(index, query.text, query.corpora), MAX_TYPES))
+    definitions = named or tuple(wanted_passes(index, query))
     return Extract(
         query.text, sure, hits, tuple(facts), tuple(conflicts(facts)), definitions,
         tuple(islice(_pipelines(index, query, named), MAX_PLACES)),
         tuple(islice(_emitters(index, query), MAX_PLACES)),
         tuple(_quotes(index, asked, _fit(hits, withheld), _told(facts, definitions))), withheld,
-        types=types,
+        types=tuple(islice(type_facts(index, query.text, query.corpora), MAX_TYPES)),
+        devices=tuple(islice(device_facts(index, query.text, query.corpora), MAX_DEVICES)),
     )  # fmt: skip
 
 
@@ -178,28 +175,6 @@ def _definitions(index: Index, query: Query, asked: Understood) -> Iterator[Defi
                 if found and (key := (name, found.summary, found.sentence)) not in seen:
                     seen.add(key)
                     yield found
-
-
-def _wanted_passes(index: Index, query: Query) -> Iterator[Definition]:
-    """Yield what the best passes say they are, where the question is which pass does something."""
-    if _WHICH_PASS.search(query.text):
-        for passage in _best_of(index, query, "pass_def"):
-            found = definition_of(passage.symbol.split(", ")[0], passage)
-            if found:
-                yield found
-
-
-def _wanted_options(index: Index, query: Query) -> list[OptionFact]:
-    """Return what is stated of the best options, where the question is which option does something."""
-    if not _WHICH_OPTION.search(query.text):
-        return []
-    return [fact for passage in _best_of(index, query, "option") for fact in facts_of(passage)[:1]]
-
-
-def _best_of(index: Index, query: Query, kind: Kind) -> Iterator[Passage]:
-    """Yield the passages of a kind that rank nearly as high as the best of that kind."""
-    found = index.search(replace(query, kinds=(kind,)), MAX_DEFINITIONS)
-    yield from (hit.passage for hit in found if hit.score >= WANTED_SHARE * found[0].score)
 
 
 def _pipelines(index: Index, query: Query, definitions: Sequence[Definition]) -> Iterator[Reached]:
@@ -245,6 +220,8 @@ def _quotes(index: Index, asked: Understood, hits: Sequence[Hit], told: Sequence
     quotes = [q for hit in hits if (q := best_lines(hit.passage, weights)) is not None]
     if asks_for_types(asked.text):
         quotes = [q for q in quotes if says_of_types(q.text, types_in(asked.text))] or quotes
+    elif _ABOUT.search(asked.text):
+        quotes.sort(key=lambda quote: quote.passage.language not in _SENTENCES)
     best = max((q.weight for q in quotes), default=0.0)
     quotes = [q for q in quotes if q.weight >= QUOTE_SHARE * best]
     chosen: list[Quote] = []

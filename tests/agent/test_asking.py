@@ -231,3 +231,8 @@ def test_which_pass_does_something_is_answered_with_a_pass(index: Index, questio
 @pytest.mark.parametrize("question", ["which option sets the copies of each row?", "哪个选项决定 row 的 copies？"])
 def test_which_option_does_something_is_answered_with_an_option(index: Index, question: str) -> None:
     assert first(ask(index, question)).startswith("--row-copies")
+
+
+def test_which_pass_is_slow_is_not_answered_with_passes(index: Index) -> None:
+    told = ask(index, "which pass is slow in the planner of rows?").claims
+    assert not any(claim.text.startswith("toy-plan-rows:") for claim in told)
