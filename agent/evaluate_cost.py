@@ -40,7 +40,10 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A timing with the model's prediction and the bytes baseline; both None, with `note`, where there is none."""
+    """A timing with the model's prediction and the bytes baseline; both None, with `note`, where there is none.
+
+    `left_out`: the constants were fitted on such a case, and this prediction is made with those fitted without it.
+    """
 
     timing: Timing
     us: float | None
@@ -49,6 +52,7 @@ class Predicted:
     high: float = 0.0
     limiter: str = ""
     low_confidence: bool = False
+    left_out: bool = False
     seconds: float = 0.0
     note: str = ""
 

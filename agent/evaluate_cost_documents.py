@@ -51,6 +51,7 @@ class TimingDoc(Doc):
     basis: Literal["predicted"] = "predicted"
     limiter: str
     low_confidence: bool
+    left_out: bool
     seconds: float
     note: str
 
@@ -101,7 +102,8 @@ def timing_doc(item: Predicted) -> TimingDoc:
         measured_us=timing.us, predicted_us=item.us,
         interval=None if item.us is None else IntervalDoc(low=item.low, high=item.high),
         baseline_us=item.baseline_us, error=None if item.us is None else item.us / timing.us - 1,
-        limiter=item.limiter, low_confidence=item.low_confidence, seconds=item.seconds, note=item.note,
+        limiter=item.limiter, low_confidence=item.low_confidence, left_out=item.left_out, seconds=item.seconds,
+        note=item.note,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent.capture import Capture, CapturedLaunch, capture
 from agent.evaluate_cost import Predicted, Timing
+from agent.perf.constants import Constants, without_case
 from agent.perf.predict import predict, sum_costs
 from agent.perf.remarks import is_doubtful
 from agent.records import Compilation, Cost, Entry, KernelSource
@@ -100,7 +101,7 @@ class CostBench:
 def predict_timings(
     timings: Sequence[Timing], folders: Sequence[Path], policy: SandboxPolicy, on_case: Callable[[Predicted], None]
 ) -> Iterator[Predicted]:
-    """Predict each timing."""
+    """Predict each timing; one that the constants were fitted on, with those that were fitted without its case."""
     install = find_ascend()
     with Worker(install, policy) as worker:
         bench = CostBench(worker, install, folders)
@@ -115,17 +116,18 @@ def _predict(bench: CostBench, timing: Timing) -> Predicted:
         made = bench.launches(timing)
     except (BadInput, SandboxError) as error:
         return Predicted(timing, None, None, note=str(error))
+    constants, left_out = without_case(timing.case)
     start = time.process_time()
-    cost = cost_of(made, find_target(timing.target), cold=timing.cold)
+    cost = cost_of(made, find_target(timing.target), constants, cold=timing.cold)
     if cost is None:
         return Predicted(timing, None, None, note=_refusal(made))
     return Predicted(
         timing, cost.value, cost.baseline_us, cost.interval.low, cost.interval.high, cost.limiter,
-        is_doubtful(cost), (time.process_time() - start) / len(made),
+        is_doubtful(cost), left_out, (time.process_time() - start) / len(made),
     )  # fmt: skip
 
 
-def cost_of(made: Sequence[Compilation | None], target: Target, *, cold: bool) -> Cost | None:
+def cost_of(made: Sequence[Compilation | None], target: Target, constants: Constants, *, cold: bool) -> Cost | None:
     """Return the cost of one run of a host: of a group its cheapest configuration, of all others the sum.
 
     None when a launch outside a group, or a whole group, does not compile.
@@ -137,7 +139,7 @@ def cost_of(made: Sequence[Compilation | None], target: Target, *, cold: bool) -
             continue
         costs = groups.setdefault(item.launch.group, []) if item.launch.group else single
         if item.hivm is not None and item.status == "ok":
-            cost = predict(item, target, cold=cold)
+            cost = predict(item, target, cold=cold, constants=constants)
             costs += [cost] if item.launch.group else [cost] * item.launch.count
         elif not item.launch.group:
             return None

@@ -153,8 +153,8 @@ class Interval:
 class Cost:
     """A time in microseconds with its basis; a speedup is formed only between equal bases.
 
-    `limiter` names the resource that dominates (memory, vector, scalar, cube, sync, launch). `terms` splits the value
-    by resource, `by_line` by the user's line (None: not attributable), both in the same unit. `bytes_by_line` splits
+    `limiter` names what dominates (load, store, vector, cube, scalar, sync, launch, imbalance). `terms` splits the
+    value by these, `by_line` by the user's line (None: not attributable), both in the same unit. `bytes_by_line` splits
     `bytes_moved`, what all programs together move between the chip and GM, by the user's line.
     """
 

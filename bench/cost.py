@@ -1,146 +1,228 @@
-"""How far predicted costs are from published timings, beside the bytes baseline.
+"""Fit the constants of the cost model to published timings, and find what they become without each case.
 
-    python bench/cost.py --kernels DIR --timings FILE [--target ascend910b4] [--warm]
+    python bench/cost.py TIMINGS.jsonl... --kernels DIR... [--cache FILE] [--write]
 
-FILE has one JSON object a line with `kernel` and `triton_us`; DIR holds `<kernel>.py` in any input form. A kernel with
-autotune configurations is predicted as its cheapest one. Nothing is fitted here. The published timings of
-mindspore-ai/akg@6ec75bd (see `akg_kernels.py`) were taken with an emptied L2 cache.
+Kernels are compiled and followed once (`--cache` keeps that), then a few constants are fitted by least squares on the
+logarithm of predicted/measured, large errors by their size only, with a weak pull to the values in `constants.toml`.
+Each case, a kernel or all configurations of a sweep, is then left out: one more step of the same fit without it, from
+the whole fit's values. `--write` puts the constants into `agent/perf/constants.toml`, and those of each left-out case
+with the errors made there into `agent/perf/left_out.toml`, which `tritonkb eval cost` uses.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import math
+import pickle
+import re
 import statistics
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.capture import CapturedLaunch, capture
-from agent.perf.predict import predict, sum_costs
-from agent.records import Cost, KernelSource
+import numpy as np
+
+from agent.evaluate_cost import Predicted, Timing, read_timings, score
+from agent.evaluate_cost_run import CostBench, cost_of
+from agent.perf.constants import FITTED, Constants, load_constants, with_fitted
+from agent.perf.launch import Followed
+from agent.perf.predict import follow, time_launch
+from agent.records import Compilation, Launch
 from agent.sandbox import SandboxPolicy
-from agent.toolchain.ascend import compile_ttir
 from agent.toolchain.client import Worker
-from agent.toolchain.install import AscendInstall, find_ascend
-from agent.toolchain.targets import Target, find_target
-from indexer.errors import TritonkbError
-from indexer.messages import render
+from agent.toolchain.install import find_ascend
+from agent.toolchain.targets import find_target
+
+PERF = Path(__file__).parent.parent / "agent" / "perf"
+PULL = 0.15  # weight of the logarithm of a constant's change, beside that of a timing's error
+KNEE = 0.5  # from this error on (of the logarithm) more counts by its size, not its square
+STEP = 0.03
+ROUNDS = 8
+RECURSION = 100_000  # IR is nested deeply, and so are its pickles
+MOST = 0.7  # the most that one round changes the logarithm of a constant
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One kernel: what was measured, what is predicted, and how long predicting took after compilation."""
+    """One timing with the launches that it is of; `weight` makes a sweep's many rows count for less."""
 
-    kernel: str
-    measured: float
-    cost: Cost
-    rejected: int
-    seconds: float
+    timing: Timing
+    launches: tuple[tuple[Launch, Followed], ...]
+    weight: float
 
 
 def main() -> None:
-    """Print each kernel and the summary of all."""
+    """Fit, leave out, print, and write when asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", type=Path, required=True)
-    parser.add_argument("--timings", type=Path, required=True)
-    parser.add_argument("--target", default="ascend910b4")
-    parser.add_argument("--warm", action="store_true", help="the L2 cache holds the data at the start")
-    parser.add_argument("--remarks", action="store_true", help="print what weakens each prediction")
+    parser.add_argument("timings", type=Path, nargs="+")
+    parser.add_argument("--kernels", type=Path, action="append", required=True)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    rows = []
-    for row in measure(given.kernels, given.timings, find_target(given.target), cold=not given.warm):
-        rows.append(row)
-        print(describe(row), flush=True)
-        for note in row.cost.remarks if given.remarks else ():
-            print("      " + render(note, "en"))
-    print(summarise(rows))
+    made = compile_all([t for path in given.timings for t in read_timings(path)], given.kernels, given.cache)
+    fit = Fit([row for timing, found in made if (row := follow_all(timing, found)) is not None], load_constants())
+    fit.run()
+    print("all cases:", describe(fit.rows, [fit.predict_row(row, fit.values) for row in fit.rows]))
+    left = fit.leave_out()
+    times = [fit.predict_row(row, left[row.timing.case]) for row in fit.rows]
+    print("left out: ", describe(fit.rows, times))
+    for name, value in zip(FITTED, fit.values, strict=True):
+        print(f"{name:28} {value:.6g}")
+    if given.write:
+        write_constants(fit.values)
+        write_left_out(left, made)
 
 
-def measure(kernels: Path, timings: Path, target: Target, *, cold: bool) -> Iterator[Row]:
-    """Predict each kernel of `timings` that has a file; one that cannot be is printed and left out."""
-    install = find_ascend()
-    with Worker(install, SandboxPolicy()) as worker, tempfile.TemporaryDirectory() as scratch:
-        for line in timings.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            file = kernels / f"{entry['kernel']}.py"
-            if not file.exists():
-                print(f"{entry['kernel']}: no file")
-                continue
-            try:
-                yield predict_file(worker, install, file, target, Path(scratch), entry["triton_us"], cold=cold)
-            except (TritonkbError, ValueError) as error:
-                print(f"{entry['kernel']}: {error}")
+def compile_all(
+    timings: Sequence[Timing], folders: Sequence[Path], cache: Path | None
+) -> list[tuple[Timing, list[Compilation | None]]]:
+    """Compile what each timing is of, or read it from `cache`."""
+    if cache is not None and cache.exists():
+        sys.setrecursionlimit(RECURSION)
+        return pickle.loads(cache.read_bytes())  # noqa: S301 - the user's own file, made by this program
+    with Worker(find_ascend(), SandboxPolicy()) as worker:
+        bench = CostBench(worker, find_ascend(), folders)
+        made = [(timing, bench.launches(timing)) for timing in timings]
+    if cache is not None:
+        sys.setrecursionlimit(RECURSION)
+        cache.write_bytes(pickle.dumps(made))
+    return made
 
 
-def predict_file(  # noqa: PLR0913 - a script's one step
-    worker: Worker, install: AscendInstall, file: Path, target: Target, scratch: Path, measured: float, *, cold: bool
-) -> Row:
-    """Capture, compile and predict all launches of one file; raises `ValueError` when none compiles."""
-    found = capture(worker, KernelSource(file, file.read_text(encoding="utf-8")), target.name)
-    single: list[Cost] = []
-    groups: dict[str, list[Cost]] = {}
-    rejected, seconds = 0, 0.0
-    for item in found.launches:
-        made = _compile(install, item, target, found.printed_file, scratch)
-        if made is None or made.hivm is None:
-            rejected += 1
-            continue
-        start = time.perf_counter()
-        cost = predict(made, target, cold=cold)
-        seconds += time.perf_counter() - start
-        if item.launch.group:
-            groups.setdefault(item.launch.group, []).append(cost)
-        else:
-            single += [cost] * item.launch.count
-    best = [min(group, key=lambda cost: cost.value) for group in groups.values()]
-    if not single and not best:
-        raise ValueError("no launch compiles")
-    return Row(file.stem, measured, sum_costs([*single, *best]), rejected, seconds / max(len(found.launches), 1))
+def follow_all(timing: Timing, made: Sequence[Compilation | None]) -> Row | None:
+    """Follow the launches of a timing that compile."""
+    found = [(item.launch, follow(item)) for item in made if item is not None and item.status == "ok"]
+    return Row(timing, tuple(found), 0.5 if timing.config else 1.0) if found else None
 
 
-def _compile(install: AscendInstall, item: CapturedLaunch, target: Target, printed_file: str, scratch: Path):  # noqa: ANN202
-    if item.ttir is None:
-        return None
-    out = Path(tempfile.mkdtemp(dir=scratch))
-    return compile_ttir(install, item.ttir, item.launch, target, printed_file, out)
+class Fit:
+    """Damped Gauss-Newton on the logarithms of the fitted constants."""
+
+    def __init__(self, rows: Sequence[Row], start: Constants) -> None:
+        self.rows = rows
+        self.start = np.array([getattr(start, name) for name in FITTED])
+        self.values = self.start.copy()
+        self._measured = np.log([row.timing.us for row in rows])
+        self._weights = np.array([row.weight for row in rows])
+        self._slopes = np.zeros((len(rows), len(FITTED)))
+        self._errors = np.zeros(len(rows))
+
+    def predict_row(self, row: Row, values: np.ndarray) -> float:
+        """Return the time of a row: its launches together, of a group of configurations the cheapest."""
+        constants = with_fitted(values)
+        target = find_target(row.timing.target)
+        single, groups = 0.0, {}
+        for launch, followed in row.launches:
+            us = time_launch(followed, target, constants, cold=row.timing.cold).us
+            if launch.group:
+                groups[launch.group] = min(us, groups.get(launch.group, math.inf))
+            else:
+                single += us * launch.count
+        return single + sum(groups.values())
+
+    def run(self) -> None:
+        """Fit on all rows; `values` are the constants found."""
+        damping = 1e-2
+        errors = self._errors_at(self.values)
+        for _ in range(ROUNDS):
+            self._errors, self._slopes = errors, self._slopes_at(self.values, errors)
+            before = self._objective(errors, self.values)
+            for _ in range(5):
+                moved = self.values * np.exp(self._step(np.ones(len(self.rows), bool), damping))
+                errors = self._errors_at(moved)
+                after = self._objective(errors, moved)
+                if after < before:
+                    break
+                damping *= 4
+            else:
+                return
+            self.values, damping = moved, max(damping / 4, 1e-4)
+            if before - after < 1e-3:
+                break
+        self._errors, self._slopes = errors, self._slopes_at(self.values, errors)
+
+    def leave_out(self) -> dict[str, np.ndarray]:
+        """Return the constants without each case."""
+        cases = [row.timing.case for row in self.rows]
+        kept = {case: np.array([other != case for other in cases]) for case in dict.fromkeys(cases)}
+        return {case: self.values * np.exp(self._step(keep, 0.0)) for case, keep in kept.items()}
+
+    def _step(self, keep: np.ndarray, damping: float) -> np.ndarray:
+        errors, slopes = self._errors[keep], self._slopes[keep]
+        weights = self._weights[keep] * np.minimum(1, KNEE / np.maximum(np.abs(errors), 1e-9))
+        away = np.log(self.values / self.start)
+        gradient = slopes.T @ (weights * errors) + PULL**2 * away
+        curvature = slopes.T @ (weights[:, None] * slopes) + PULL**2 * np.eye(len(FITTED))
+        curvature += damping * np.diag(np.diag(curvature))
+        return np.clip(-np.linalg.solve(curvature, gradient), -MOST, MOST)
+
+    def _errors_at(self, values: np.ndarray) -> np.ndarray:
+        return np.log([self.predict_row(row, values) for row in self.rows]) - self._measured
+
+    def _slopes_at(self, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+        columns = []
+        for index in range(len(FITTED)):
+            moved = values.copy()
+            moved[index] *= math.exp(STEP)
+            columns.append((self._errors_at(moved) - errors) / STEP)
+        return np.stack(columns, axis=1)
+
+    def _objective(self, errors: np.ndarray, values: np.ndarray) -> float:
+        size = np.abs(errors)
+        losses = np.where(size < KNEE, size**2, KNEE * (2 * size - KNEE))
+        return float((self._weights * losses).sum() + PULL**2 * (np.log(values / self.start) ** 2).sum())
 
 
-def describe(row: Row) -> str:
-    """Give one line for a kernel: times, their ratio, the split."""
-    baseline = row.cost.baseline_us or 0.0
-    terms = " ".join(f"{term}={time:.1f}" for term, time in row.cost.terms.items() if time >= 0.02 * row.cost.value)
+def describe(rows: Sequence[Row], times: Sequence[float]) -> str:
+    """Give the measures of `tritonkb eval cost` on one line."""
+    found = score([(row.timing, time) for row, time in zip(rows, times, strict=True)])
     return (
-        f"{row.kernel[:36]:36} measured {row.measured:9.2f}  predicted {row.cost.value:9.2f}  "
-        f"ratio {row.cost.value / row.measured:5.2f}  bytes {baseline / row.measured:5.2f}  {row.cost.limiter:7} "
-        f"{terms}  ({row.seconds:.2f} s, {row.rejected} rejected)"
+        f"median error {found.median_error:.1%}, within 35 % {found.within_35:.0%}, Spearman {found.below_100us:.3f} "
+        f"and {found.above_100us:.3f}, best within 5 % in {found.best_within_5} of {len(found.sweeps)} sweeps"
     )
 
 
-def summarise(rows: Sequence[Row]) -> str:
-    """Give median and p90 of |predicted/measured - 1| and Spearman's rank correlation, model and baseline."""
-    measured = [row.measured for row in rows]
-    lines = [f"{len(rows)} kernels"]
-    for name, values in (
-        ("additive model", [row.cost.value for row in rows]),
-        ("bytes baseline", [row.cost.baseline_us or 0.0 for row in rows]),
-    ):
-        errors = sorted(abs(value / true - 1) for value, true in zip(values, measured, strict=True))
-        within = sum(error <= 0.35 for error in errors) / len(errors)
-        p90 = errors[min(len(errors) - 1, round(0.9 * (len(errors) - 1)))]
-        lines.append(
-            f"{name}: median error {statistics.median(errors):.1%}, p90 {p90:.1%}, within 35 % {within:.0%}, "
-            f"Spearman {statistics.correlation(_ranks(values), _ranks(measured)):.3f}"
-        )
-    return "\n".join(lines)
+def write_constants(values: np.ndarray) -> None:
+    """Put the fitted values into `constants.toml`, whose other text stays."""
+    path = PERF / "constants.toml"
+    text = path.read_text(encoding="utf-8")
+    for name, value in zip(FITTED, values, strict=True):
+        text, done = re.subn(rf"(?m)(^\[{name}\]\nvalue = ).*$", rf"\g<1>{value:.4g}", text)
+        if done != 1:
+            raise ValueError(f"constants.toml has no {name}")
+    path.write_text(text, encoding="utf-8")
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    """Return ranks, equal values sharing theirs."""
-    ordered = sorted(values)
-    return [(ordered.index(v) + len(ordered) - 1 - ordered[::-1].index(v)) / 2 for v in values]
+def write_left_out(left: Mapping[str, np.ndarray], made: Sequence[tuple[Timing, list[Compilation | None]]]) -> None:
+    """Write the constants without each case, and how far predictions with them were off, by limiter."""
+    outcomes = [_outcome(timing, found, left[timing.case]) for timing, found in made if timing.case in left]
+    lines = [
+        "# Made by bench/cost.py: the fitted constants, in the order of FITTED, without each published case; and how",
+        "# far predictions with them were off: low and high are the 10th and 90th percentile of measured/predicted.",
+        "[without]",
+        *(f'"{case}" = [{", ".join(f"{value:.5g}" for value in values)}]' for case, values in left.items()),
+    ]
+    limiters = dict.fromkeys(item.limiter for item in outcomes)
+    for name in ("all", *limiters):
+        ratios = sorted(i.timing.us / i.us for i in outcomes if i.us is not None and name in {"all", i.limiter})
+        if len(ratios) >= LEAST_EXPERIENCE:
+            errors = [abs(1 / ratio - 1) for ratio in ratios]
+            low, high = np.quantile(ratios, [0.1, 0.9])
+            lines += [f"\n[experience.{name}]", f"n = {len(ratios)}", f"median_error = {statistics.median(errors):.3f}"]
+            lines += [f"low = {low:.3f}", f"high = {high:.3f}"]
+    (PERF / "left_out.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+LEAST_EXPERIENCE = 6  # timings of one limiter; fewer say nothing of their own
+
+
+def _outcome(timing: Timing, made: Sequence[Compilation | None], values: np.ndarray) -> Predicted:
+    constants = with_fitted(values)
+    cost = cost_of(made, find_target(timing.target), constants, cold=timing.cold)
+    if cost is None:
+        return Predicted(timing, None, None)
+    return Predicted(timing, cost.value, cost.baseline_us, limiter=cost.limiter)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -13,31 +13,61 @@ from indexer.toml import parse_toml
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Figures of the additive model; what each means and where it is from stands in `constants.toml`."""
+    """Figures of the model; what each means and where it is from stands in `constants.toml`."""
 
     version: str
     fitted_on: str
     launch_us: float
     program_us: float
+    start_us: float
     transfer_us: float
-    hbm_bytes_per_us: float
+    miss_us: float
+    core_bytes_per_us: float
+    core_miss_bytes_per_us: float
+    cube_bytes_per_us: float
+    piece_us: float
+    hbm_read_bytes_per_us: float
+    hbm_write_bytes_per_us: float
+    turnaround: float
     l2_bytes_per_us: float
     l2_bytes: float
-    core_bytes_per_us: float
-    cube_core_factor: float
-    piece_us: float
     vector_instruction_us: float
     vector_repeat_us: float
-    scalar_us: float
     cube_step_us: float
     cube_fp32_factor: float
+    mixed_exposed: float
+    scalar_us: float
     ub_access_scalars: float
     gm_access_scalars: float
-    sync_scalars: float
-    interval_low: float
-    interval_high: float
+    sync_us: float
+    drain_us: float
+    bound_power: float
+    miss_together: float
+    baseline_bytes_per_us: float
+    baseline_launch_us: float
     weights: Mapping[str, float]
     intervals: Mapping[str, float]
+
+
+# What a fit may change, in the order of the file; all other constants have another source.
+FITTED = (
+    "launch_us", "program_us", "start_us", "transfer_us", "miss_us", "core_bytes_per_us", "core_miss_bytes_per_us",
+    "cube_bytes_per_us", "piece_us", "hbm_read_bytes_per_us", "hbm_write_bytes_per_us", "turnaround",
+    "vector_instruction_us", "vector_repeat_us", "cube_step_us", "mixed_exposed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """How far the model was off on timings that were left out of the fit: `n` of one limiter, shares of the value.
+
+    `low` and `high` are the factors between which four fifths of the measured times lay.
+    """
+
+    n: int
+    median_error: float
+    low: float
+    high: float
 
 
 @cache
@@ -55,3 +85,30 @@ def _read(entry: str | dict[str, Any]) -> str | float | dict[str, float]:
     if "value" in entry:
         return float(entry["value"])
     return {key: float(value) for key, value in entry.items() if isinstance(value, int | float)}
+
+
+@cache
+def _left_out() -> dict[str, Any]:
+    return parse_toml(resources.files(__package__).joinpath("left_out.toml").read_text(encoding="utf-8"))
+
+
+def without_case(case: str) -> tuple[Constants, bool]:
+    """Return the constants fitted without a published case, and whether it is one that the fit has seen at all."""
+    found = _left_out()["without"].get(case)
+    if found is None:
+        return load_constants(), False
+    return with_fitted(found), True
+
+
+def with_fitted(values: Iterable[float]) -> Constants:
+    """Return the constants with other values, in the order of `FITTED`, for the fitted ones."""
+    changes: dict[str, Any] = dict(zip(FITTED, map(float, values), strict=True))
+    return replace(load_constants(), **changes)
+
+
+@cache
+def load_experience(limiter: str) -> Experience:
+    """Return how far predictions with this limiter were off, or all predictions where these are too few."""
+    known = _left_out()["experience"]
+    entry = known.get(limiter, known["all"])
+    return Experience(int(entry["n"]), *(float(entry[key]) for key in ("median_error", "low", "high")))

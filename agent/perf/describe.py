@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from math import prod
 
 from agent.perf.arithmetic import Value
 from agent.perf.events import Access, Cube, Event, Register, Scalar, Sync, Transfer, Vector
+from agent.perf.flags import OWN_FLAGS, EventIds
 from agent.perf.memref import MemRef, element_of, vector_bits
 from agent.perf.views import read_array
 from indexer.ir.records import IrOp
@@ -50,14 +52,18 @@ _VECTOR = frozenset({
 })  # fmt: skip
 
 
+_PIPE = re.compile(r"PIPE_(\w+)")
+_EVENT = re.compile(r"EVENT_ID(\d+)")
+
 Describer = Callable[[Sequence[Value]], Sequence[Event]]
 _Rule = Callable[[IrOp, str, Sequence[Value], int | None], Sequence[Event]]
 
 
-def plan_events(op: IrOp) -> Describer | Sequence[Event]:
+def plan_events(op: IrOp, flags: Sequence[EventIds] = ()) -> Describer | Sequence[Event]:
     """Return the events of `op`, or how to tell them once the values of its operands are known.
 
-    An operation without a rule is still counted, with `known` False.
+    `flags` are the event numbers that its operands may have. An operation without a rule is still counted, with `known`
+    False.
     """
     line = op.place.line if op.place is not None else None
     if op.name in _FREE:
@@ -66,7 +72,7 @@ def plan_events(op: IrOp) -> Describer | Sequence[Event]:
     if _works_on_registers(op):
         return _describe_register(op, line)
     if dialect in {"hivm", "hfusion", "ave"}:
-        return _plan_hivm(op, name.removeprefix("hir."), line)
+        return _plan_hivm(op, name.removeprefix("hir."), line, flags)
     if op.name in _ACCESSES:
         return lambda operands: _describe_access(op, operands, line)
     if op.name == "memref.copy":
@@ -76,16 +82,33 @@ def plan_events(op: IrOp) -> Describer | Sequence[Event]:
     return (Scalar(op.name, line, known=op.name.startswith(_SCALAR_DIALECTS)),)
 
 
-def _plan_hivm(op: IrOp, name: str, line: int | None) -> Describer | Sequence[Event]:
+def _plan_hivm(op: IrOp, name: str, line: int | None, flags: Sequence[EventIds]) -> Describer | Sequence[Event]:
     if name in _FREE_HIR:
         return ()
     if name in _SYNC:
-        return (Sync(name, line),)
+        return (_describe_sync(op, name, line, flags[0] if flags else ()),)
     if "mmad" in name.lower():
-        return lambda operands: (_describe_cube(op, operands, line),)
+        before, after = _cube_flags(line, flags)
+        return lambda operands: (*before, _describe_cube(op, operands, line), *after)
     if not any(operand.type.startswith("memref<") for operand in op.operands):
         return (Scalar(op.name, line, known=False),)
     return lambda operands: _describe_hivm(op, name, operands, line)
+
+
+def _describe_sync(op: IrOp, name: str, line: int | None, ids: EventIds) -> Sync:
+    """Describe a flag or barrier; `ids` are the event numbers that its operand may have, else its own is read."""
+    first = _PIPE.search(op.attributes.get("set_pipe", "") or op.attributes.get("pipe", ""))
+    second = _PIPE.search(op.attributes.get("wait_pipe", ""))
+    own = _EVENT.search(op.attributes.get("static_event_id", ""))
+    return Sync(
+        name, line, first[1] if first else "", second[1] if second else "", ids or ((int(own[1]),) if own else ())
+    )
+
+
+def _cube_flags(line: int | None, flags: Sequence[EventIds]) -> tuple[tuple[Sync, ...], tuple[Sync, ...]]:
+    """Return the flags that a multiply waits for before, and raises after, it reads its tiles from L1."""
+    before = tuple(Sync("wait_flag", line, "MTE2", "MTE1", ids) for ids in flags[:2] if ids)
+    return before, tuple(Sync("set_flag", line, "MTE1", "MTE2", ids) for ids in flags[2:OWN_FLAGS] if ids)
 
 
 def _describe_hivm(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:

@@ -9,6 +9,7 @@ from agent.perf.affine import evaluate_map
 from agent.perf.arithmetic import Value, plan_compute, read_constant
 from agent.perf.describe import Describer, plan_events
 from agent.perf.events import Event, Scalar, Tally, Vector
+from agent.perf.flags import EventIds
 from agent.perf.loops import Variation, run_iterations, tell_variation
 from agent.perf.memref import MemRef, vector_bits
 from agent.perf.views import make_view
@@ -52,6 +53,7 @@ class Plans:
     functions: Mapping[str, IrOp]
     aliases: Mapping[str, str]
     weigh: Callable[[Tally], float]  # chooses the costlier branch where the condition is not known
+    flags: Mapping[int, Sequence[EventIds]] = field(default_factory=dict)  # event numbers by the identity of an op
     blocks: dict[int, list[Step]] = field(default_factory=dict)
     loops: dict[int, Variation] = field(default_factory=dict)
     notes: set[Note] = field(default_factory=set)  # what had to be assumed
@@ -171,7 +173,7 @@ Compute = Callable[[Program, Sequence[Value]], Sequence[Value]]
 
 def _plan(op: IrOp, plans: Plans) -> Step:
     control = _CONTROL.get(op.name)
-    planned = () if control is not None else plan_events(op)
+    planned = () if control is not None else plan_events(op, plans.flags.get(id(op), ()))
     describe = planned if callable(planned) else None
     return Step(
         op, tuple(o.name for o in op.operands), tuple(r.name for r in op.results), control,

@@ -78,37 +78,61 @@ class Cube:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """A flag, barrier, lock or cross-core signal."""
+    """A flag, barrier, lock or cross-core signal.
+
+    A flag is raised when `first` has come so far and holds up `second`; a barrier drains `first`, all pipes for "ALL".
+    `ids` are the event numbers that it may have: one, or those of a buffer with several copies, which take turns.
+    """
 
     op: str
     line: int | None
+    first: str = ""
+    second: str = ""
+    ids: tuple[int, ...] = ()
 
 
 Event = Transfer | Vector | Register | Scalar | Access | Cube | Sync
 
 
 class Tally:
-    """Counts of equal events; a loop's tally is added to its surroundings as often as it runs."""
+    """Counts of equal events, and the order they come in; a loop's tally is added as often as it runs.
 
-    __slots__ = ("counts",)
+    `order` holds an event or a whole tally with its count; scalar operations of one line in a row are one entry.
+    """
+
+    __slots__ = ("counts", "order")
 
     def __init__(self) -> None:
         self.counts: dict[Event, float] = {}
+        self.order: list[tuple[Event | Tally, float]] = []
 
     def add(self, event: Event, times: float = 1) -> None:
         """Count `event`."""
         self.counts[event] = self.counts.get(event, 0) + times
+        if isinstance(event, Scalar):
+            event = Scalar("", event.line)
+            if self.order and self.order[-1][0] == event:
+                times += self.order.pop()[1]
+        self.order.append((event, times))
 
     def merge(self, other: Tally, times: float = 1) -> None:
         """Count all of `other`, `times` over."""
         for event, count in other.counts.items():
             self.counts[event] = self.counts.get(event, 0) + count * times
+        if other.order and times:
+            self.order.append((other, times))
 
     def placed(self, line: int | None) -> Tally:
-        """Return the same counts with `line` for events that have none."""
+        """Return the same counts in the same order with `line` for events that have none."""
         moved = Tally()
+        for item, count in self.order:
+            if isinstance(item, Tally):
+                moved.order.append((item.placed(line), count))
+            else:
+                moved.order.append((_placed(item, line), count))
         for event, count in self.counts.items():
-            moved.add(event if event.line is not None else replace(event, line=line), count)
+            placed = _placed(event, line)
+            moved.counts[placed] = moved.counts.get(placed, 0) + count
         return moved
 
     def __iter__(self) -> Iterator[tuple[Event, float]]:
@@ -118,6 +142,10 @@ class Tally:
         return isinstance(other, Tally) and self.counts == other.counts
 
     __hash__ = None  # type: ignore[assignment]  # a tally grows
+
+
+def _placed(event: Event, line: int | None) -> Event:
+    return event if event.line is not None else replace(event, line=line)
 
 
 def mean(tallies: list[Tally]) -> Tally:

@@ -11,6 +11,7 @@ from math import prod
 from agent.perf.arithmetic import Value
 from agent.perf.evaluate import Note, Plans, Program
 from agent.perf.events import Tally
+from agent.perf.flags import find_event_ids
 from agent.perf.memref import element_bits, parse_memref
 from agent.records import Launch, ScalarArgument, TensorArgument
 from indexer.ir.brackets import split_commas
@@ -56,7 +57,7 @@ def follow_launch(hivm: Snapshot, launch: Launch, weigh: Callable[[Tally], float
         raise ValueError("no device function in the module")
     cubes = [f for f in entries if "AIC" in f.attributes.get("hivm.func_core_type", "")]
     vectors = [f for f in entries if f not in cubes]
-    plans = Plans(hivm.functions, hivm.aliases, weigh)
+    plans = Plans(hivm.functions, hivm.aliases, weigh, find_event_ids(entries))
 
     def run(function: IrOp, index: int, sub_block: int) -> Tally:
         program = Program(plans, index, sub_block, launch.programs)

@@ -1,61 +1,80 @@
-"""Predicted cost of a compiled launch: the additive model, with its interval, its split and what weakens it."""
+"""Predicted cost of a compiled launch: programs on a timeline, spread over the cores, within what memory can give."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.perf.constants import load_constants
-from agent.perf.events import Access, Event, Transfer, mean
-from agent.perf.launch import SUB_BLOCKS, Followed, busiest_core, follow_launch
-from agent.perf.pricing import TERMS, Pricing
-from agent.perf.remarks import collect_remarks
+from agent.perf.chip import Bounds, Traffic, bound_launch, gm_events, measure_traffic, missed_by_cores
+from agent.perf.constants import Constants, load_constants
+from agent.perf.events import Event
+from agent.perf.launch import Followed, busiest_core, follow_launch
+from agent.perf.playing import Played, play_programs
+from agent.perf.pricing import TERMS, Pricing, term_of
+from agent.perf.remarks import collect_remarks, interval_of, say_experience
 from agent.records import Compilation, Cost, Interval
 from agent.toolchain.targets import Target
 from indexer.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
-    """Prices on the cube cores and on the vector cores of one launch."""
+class Timed:
+    """A launch on a timeline: its programs, what bounds them, and the time they take together."""
 
-    cube: Pricing
-    vector: Pricing
+    followed: Followed
+    played: Sequence[Played]
+    traffic: Traffic
+    bounds: Bounds
+    cores: int
+    body_us: float
+    us: float
 
 
-def predict(compilation: Compilation, target: Target, *, cold: bool = True) -> Cost:
+def follow(compilation: Compilation) -> Followed:
+    """Follow the programs of a compiled launch; raises `ValueError` for a rejected one, which has no cost."""
+    if compilation.hivm is None:
+        raise ValueError(f"no HIVM to predict from: {compilation.launch.kernel} was {compilation.status}")
+    return follow_launch(compilation.hivm, compilation.launch, Pricing(load_constants()).total)
+
+
+def time_launch(followed: Followed, target: Target, constants: Constants, *, cold: bool) -> Timed:
+    """Time a launch: one wave of programs after another on the cores, against what HBM, L2 and the dispatch allow."""
+    cores = target.cube_cores if followed.cube else target.vector_cores
+    traffic = measure_traffic(followed, constants, cold=cold)
+    missed = missed_by_cores(traffic, min(followed.programs, cores), constants)
+    played = play_programs(followed, constants, missed)
+    work = busiest_core([(p.index, p.us) for p in played], followed.programs, cores)
+    bounds = bound_launch(work, followed.programs, traffic, constants)
+    body = bounds.together(constants.bound_power)
+    us = constants.launch_us + constants.program_us * min(followed.programs, cores) + body
+    return Timed(followed, played, traffic, bounds, cores, body, us)
+
+
+def predict(compilation: Compilation, target: Target, *, cold: bool = True, constants: Constants | None = None) -> Cost:
     """Predict the time of one launch from its final HIVM and its real scalars and grid.
 
     `cold`: the L2 cache holds nothing at the start (as in the published kernel timings); else it holds all that fits.
-    Cube and vector side of a mixed kernel are added: the model credits no overlap of any two units. Raises
-    `ValueError` for a compilation without HIVM (a rejected kernel has no cost).
+    Raises `ValueError` for a compilation without HIVM (a rejected kernel has no cost).
     """
-    if compilation.hivm is None:
-        raise ValueError(f"no HIVM to predict from: {compilation.launch.kernel} was {compilation.status}")
-    constants = load_constants()
-    rough = Pricing(constants, target.vector_cores)
-    followed = follow_launch(compilation.hivm, compilation.launch, rough.total)
-    cores = target.cube_cores if followed.cube else target.vector_cores
-    sides = _price_sides(followed, cores, cold=cold)
-    priced, queue = _price_launch(followed, sides, cores)
-    terms: dict[str, float] = dict.fromkeys(TERMS, 0.0)
+    constants = constants or load_constants()
+    followed = follow(compilation)
+    timed = time_launch(followed, target, constants, cold=cold)
+    events, terms = _split(timed, constants)
     by_line: dict[int | None, float] = defaultdict(float)
-    for (event, term), time in priced.items():
-        terms[term] += time
-        by_line[event.line] += time
-    terms["launch"] += queue
-    by_line[None] += queue
-    value = sum(terms.values())
+    for event, time in events.items():
+        by_line[None if event is None else event.line] += time
+    # What every launch costs is nobody's limit: only the programs' share of launching is compared.
+    limiter = max(TERMS, key=lambda term: terms[term] - (constants.launch_us if term == "launch" else 0.0))
+    on_path = {event: time for event, time in events.items() if event is not None}
+    remarks = (*collect_remarks(followed, target, on_path, constants, cold=cold), say_experience(limiter))
     moved = _bytes_by_line(followed)
-    bytes_moved = sum(moved.values())
     return Cost(
-        value=value, basis="predicted",
-        interval=Interval(value * constants.interval_low, value * constants.interval_high),
-        limiter=max(TERMS, key=lambda term: terms[term]), terms=terms, by_line=dict(by_line), bytes_moved=bytes_moved,
-        bytes_by_line=moved, baseline_us=bytes_moved / constants.hbm_bytes_per_us + constants.launch_us,
-        remarks=collect_remarks(followed, target, _by_event(priced), constants, cold=cold),
+        value=timed.us, basis="predicted", interval=interval_of(timed.us, limiter, remarks),
+        limiter=limiter, terms=terms, by_line=dict(by_line), bytes_moved=sum(moved.values()), bytes_by_line=moved,
+        baseline_us=sum(moved.values()) / constants.baseline_bytes_per_us + constants.baseline_launch_us,
+        remarks=remarks,
     )  # fmt: skip
 
 
@@ -67,7 +86,9 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
     terms: dict[str, float] = defaultdict(float)
     by_line: dict[int | None, float] = defaultdict(float)
     moved: dict[int | None, int] = defaultdict(int)
+    limiters: dict[str, float] = defaultdict(float)
     for cost in costs:
+        limiters[cost.limiter] += cost.value
         for term, time in cost.terms.items():
             terms[term] += time
         for line, time in cost.by_line.items():
@@ -79,80 +100,69 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
     return Cost(
         value=sum(cost.value for cost in costs), basis=costs[0].basis,
         interval=Interval(sum(c.interval.low for c in costs), sum(c.interval.high for c in costs)),
-        limiter=max(terms, key=lambda term: terms[term]) if terms else costs[0].limiter,
+        limiter=max(limiters, key=lambda limiter: limiters[limiter]),
         terms=dict(terms), by_line=dict(by_line), bytes_moved=sum(cost.bytes_moved for cost in costs),
         bytes_by_line=dict(moved),
         baseline_us=sum(baselines) if len(baselines) == len(costs) else None, remarks=remarks,
     )  # fmt: skip
 
 
-def _price_sides(followed: Followed, cores: int, *, cold: bool) -> _Sides:
-    active = max(min(followed.programs, cores), 1)
-    shares = _hbm_shares(followed, cold=cold)
-    constants = load_constants()
-    vector_active = active * (SUB_BLOCKS if followed.cube else 1)
-    return _Sides(
-        Pricing(constants, active, cube=True, from_hbm=shares),
-        Pricing(constants, vector_active, cube=False, from_hbm=shares),
-    )
+def _split(timed: Timed, constants: Constants) -> tuple[dict[Event | None, float], dict[str, float]]:
+    """Split the time by event (None: launching) and by term; both sum to the whole.
+
+    What the cores take is split as on the critical path of their programs, what memory takes by bytes.
+    """
+    terms: dict[str, float] = dict.fromkeys(TERMS, 0.0)
+    events: dict[Event | None, float] = defaultdict(float)
+    work, hbm, l2, dispatch = (share * timed.body_us for share in timed.bounds.shares(constants.bound_power))
+    path, average = _mean_path(timed.played)
+    even = average * timed.followed.programs / timed.cores if timed.followed.programs > timed.cores else average
+    busy = min(1.0, even / timed.bounds.work) if timed.bounds.work else 1.0
+    for event, time in path.items():
+        part = time / average * work
+        events[event] += part
+        terms["launch" if event is None else term_of(event)] += part * busy
+    terms["imbalance"] += work * (1 - busy)
+    for event, part in _by_bytes(timed, hbm, l2).items():
+        events[event] += part
+        terms[term_of(event)] += part
+    launch = timed.us - timed.body_us + dispatch
+    events[None] += launch
+    terms["launch"] += launch
+    return events, terms
 
 
-def _hbm_shares(followed: Followed, *, cold: bool) -> dict[tuple[str, bool], float]:
-    """Return the share of each tensor's traffic that must come from HBM: its bytes once, the rest is met in L2."""
-    moved: dict[tuple[str, bool], float] = defaultdict(float)
-    for block in followed.blocks:
-        for tally, cores in ((block.cube, 1), (block.vector, SUB_BLOCKS if followed.cube else 1)):
-            for event, count in tally:
-                if isinstance(event, Transfer | Access) and event.base:
-                    moved[event.base, event.write] += event.bytes * count * cores
-    scale = followed.programs / len(followed.blocks)
-    fits = sum(followed.footprint.values()) <= load_constants().l2_bytes
-    shares: dict[tuple[str, bool], float] = {}
-    for (base, write), bytes_moved in moved.items():
-        size = followed.footprint.get(base)
-        once = 0.0 if not cold and fits else bytes_moved if size is None else size / scale
-        shares[base, write] = min(1.0, once / bytes_moved) if bytes_moved else 1.0
-    return shares
+def _mean_path(played: Sequence[Played]) -> tuple[dict[Event | None, float], float]:
+    """Return the average program's time by event on its critical path (None: to start it), and their sum."""
+    path: dict[Event | None, float] = defaultdict(float)
+    for program in played:
+        for event, time in program.path.items():
+            path[event] += time / len(played)
+    average = sum(program.us for program in played) / len(played)
+    path[None] += average - sum(path.values())
+    return path, average
 
 
-def _price_launch(followed: Followed, sides: _Sides, cores: int) -> tuple[dict[tuple[Event, str], float], float]:
-    """Return the time by (event, term) on the busiest core, and what launching the programs adds to it."""
-    constants = load_constants()
-    times = [(b.index, sides.cube.total(b.cube) + sides.vector.total(b.vector)) for b in followed.blocks]
-    average = sum(time for _, time in times) / len(times)
-    work = busiest_core(times, followed.programs, cores)
-    scale = work / average if average else 0.0
-    priced: dict[tuple[Event, str], float] = defaultdict(float)
-    for pricing, blocks in (
-        (sides.cube, [b.cube for b in followed.blocks]),
-        (sides.vector, [b.vector for b in followed.blocks]),
-    ):
-        for event, count in mean(blocks):
-            term, time = pricing.price(event)
-            priced[event, term] += time * count * scale
-    dispatch = constants.program_us * min(followed.programs, cores)
-    queue = max(0.0, constants.program_us * followed.programs - work)
-    return priced, constants.launch_us + dispatch + queue
+def _by_bytes(timed: Timed, hbm: float, l2: float) -> Mapping[Event, float]:
+    """Split what the shared memories take by the bytes that each event moves there."""
+    parts: dict[Event, float] = defaultdict(float)
+    traffic, bounds = timed.traffic, timed.bounds
+    both = bounds.hbm_read + bounds.hbm_write
+    for event, count in gm_events(timed.followed):
+        total = event.bytes * count
+        of_hbm, met = (bounds.hbm_write, traffic.written) if event.write else (bounds.hbm_read, traffic.read)
+        if both and met:
+            parts[event] += hbm * of_hbm / both * total * traffic.missed[event.base, event.write] / met
+        parts[event] += l2 * total / traffic.passed
+    return parts
 
 
 def _bytes_by_line(followed: Followed) -> dict[int | None, int]:
     """Return the bytes between the chip and GM, what L2 serves included, by the line that moves them."""
     totals: dict[int | None, float] = defaultdict(float)
-    for tallies, cores in (
-        ([b.cube for b in followed.blocks], 1),
-        ([b.vector for b in followed.blocks], SUB_BLOCKS if followed.cube else 1),
-    ):
-        for event, count in mean(tallies):
-            if isinstance(event, Transfer | Access) and event.base:
-                totals[event.line] += cores * event.bytes * count * followed.programs
+    for event, count in gm_events(followed):
+        totals[event.line] += event.bytes * count
     return {line: math.ceil(round(total, 3)) for line, total in totals.items()}
-
-
-def _by_event(priced: dict[tuple[Event, str], float]) -> dict[Event, float]:
-    times: dict[Event, float] = defaultdict(float)
-    for (event, _), time in priced.items():
-        times[event] += time
-    return times
 
 
 def _distinct(notes: Sequence[Message]) -> tuple[Message, ...]:

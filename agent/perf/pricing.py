@@ -1,15 +1,17 @@
-"""The additive model: what each event costs on one core, in microseconds."""
+"""What each event costs on one core, in microseconds: how long it occupies its pipe."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent.perf.constants import Constants
+from agent.perf.describe import REPEAT_BYTES
 from agent.perf.events import Access, Cube, Event, Register, Scalar, Sync, Tally, Transfer, Vector
 
-TERMS = ("memory", "vector", "scalar", "cube", "sync", "launch")
+Term = Literal["load", "store", "vector", "scalar", "cube", "sync", "launch", "imbalance"]
+TERMS: tuple[Term, ...] = ("load", "store", "vector", "scalar", "cube", "sync", "launch", "imbalance")
 _FP32_BITS = 32
 _FLOATS = {"bf16": "f16"}  # the vendor's table has no bf16
 # Register instructions of the 950 under the name of the arith or math operation that the vendor's table lists.
@@ -20,57 +22,65 @@ _REGISTER_NAMES = {
 _INTEGER_NAMES = {"addf": "addi", "subf": "subi", "mulf": "muli"}
 
 
+def term_of(event: Event) -> Term:
+    """Return what the time of `event` counts as."""
+    match event:
+        case Transfer():
+            return "vector" if not event.base else "store" if event.write else "load"
+        case Vector() | Register():
+            return "vector"
+        case Cube():
+            return "cube"
+        case Sync():
+            return "sync"
+        case Scalar() | Access():
+            return "scalar"
+
+
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """Prices for one kind of core while `active` of them run; no overlap of units is credited.
+    """Durations on one kind of core, `cube` or vector.
 
-    `from_hbm` tells, per kernel parameter and direction, the share of its bytes that comes from HBM; the rest is
-    served by L2, at the same time. `cube` is true on a cube core.
+    `missed` tells, per kernel parameter and direction, the share of its bytes that comes from HBM; L2 serves the rest.
     """
 
     constants: Constants
-    active: int
     cube: bool = False
-    from_hbm: Mapping[tuple[str, bool], float] = field(default_factory=dict)
+    missed: Mapping[tuple[str, bool], float] = field(default_factory=dict)
 
-    def price(self, event: Event) -> tuple[str, float]:
-        """Return the term that `event` belongs to and its time."""
+    def duration(self, event: Event) -> float:
+        """Return how long `event` occupies its pipe."""
         c = self.constants
         match event:
             case Transfer():
-                moving = event.bytes / self._rate(event.base, write=event.write)
-                return "memory", c.transfer_us + max(event.pieces * c.piece_us, moving)
+                return self._move(event)
             case Vector():
                 weight = c.weights.get(event.op, c.weights["last_axis"] if event.last_axis else 1)
-                return "vector", event.instructions * c.vector_instruction_us + event.repeats * (
-                    c.vector_repeat_us * weight
-                )
+                return event.instructions * c.vector_instruction_us + event.repeats * c.vector_repeat_us * weight
             case Register():
-                return "vector", event.registers * c.vector_repeat_us * self._interval(event) / c.intervals["units"]
+                return event.registers * c.vector_repeat_us * self._interval(event) / c.intervals["units"]
             case Scalar():
-                return "scalar", c.scalar_us
+                return c.scalar_us
             case Access():
-                scalars = c.gm_access_scalars if event.space == "gm" else c.ub_access_scalars
-                return "scalar", scalars * c.scalar_us
+                return c.scalar_us * (c.gm_access_scalars if event.space == "gm" else c.ub_access_scalars)
             case Cube():
-                factor = c.cube_fp32_factor if event.bits == _FP32_BITS else 1
-                return "cube", event.steps * factor * c.cube_step_us
+                return event.steps * c.cube_step_us * (c.cube_fp32_factor if event.bits == _FP32_BITS else 1)
             case Sync():
-                return "sync", c.sync_scalars * c.scalar_us
+                return c.sync_us
 
     def total(self, tally: Tally) -> float:
-        """Return the time of a whole tally on one core."""
-        return sum(self.price(event)[1] * count for event, count in tally)
+        """Return the time of a whole tally if nothing overlapped."""
+        return sum(self.duration(event) * count for event, count in tally)
 
-    def _rate(self, base: str, *, write: bool) -> float:
-        """Return bytes per microsecond for this core: the tightest of its own limit, L2 and HBM."""
+    def _move(self, event: Transfer) -> float:
         c = self.constants
-        own = c.core_bytes_per_us * (c.cube_core_factor if self.cube else 1)
-        if not base:
-            return own
-        share = self.from_hbm.get((base, write), 1.0)
-        hbm = c.hbm_bytes_per_us / share if share else math.inf
-        return min(own, hbm / self.active, c.l2_bytes_per_us / self.active)
+        if not event.base:  # within the chip, by the vector unit
+            return c.vector_instruction_us + event.bytes / REPEAT_BYTES * c.vector_repeat_us
+        rate = c.cube_bytes_per_us if self.cube else c.core_bytes_per_us
+        missed = 0.0 if event.write else self.missed.get((event.base, False), 1.0)
+        slow = rate * c.core_miss_bytes_per_us / c.core_bytes_per_us
+        moving = event.bytes * ((1 - missed) / rate + missed / slow)
+        return c.transfer_us + missed * c.miss_us + max(event.pieces * c.piece_us, moving)
 
     def _interval(self, event: Register) -> float:
         name = event.op.rpartition(".")[2]

@@ -23,8 +23,9 @@ PAIRS = (
     sorted(p.name.removesuffix("_slow.py") for p in Path(SHARED, "symptom_pairs").glob("*_slow.py")) if SHARED else []
 )
 needs_pairs = pytest.mark.skipif(not SHARED, reason="TRITONKB_TEST_DATA does not name the folder of the pairs")
-# The additive model credits no overlap of load and compute, which is all that this pair differs in.
-NO_OVERLAP = {"single_shot"}
+# Its fast form loads four times a quarter: what that hides of the compute is less than the model takes for the start of
+# three more loads.
+NOT_SLOWER = {"single_shot"}
 
 ROWS = """
 import torch
@@ -74,7 +75,7 @@ def test_a_strided_read_of_a_real_kernel_costs_more_at_its_line(worker: Worker, 
     line = ROWS.splitlines().index("    x = tl.load(x_ptr + row * stride + cols * STEP, mask=cols < n, other=0.0)") + 1
     assert far.value > near.value
     assert far.by_line[line] > 2 * near.by_line[line]
-    assert far.terms["memory"] > 2 * near.terms["memory"]
+    assert far.terms["load"] > 2 * near.terms["load"]
     assert near.bytes_moved == 64 * 1000 * 4 * 2
 
 
@@ -90,4 +91,4 @@ def test_the_slow_kernel_of_a_pair_is_predicted_slower(worker: Worker, tmp_path:
             costs[speed, target] = list(price(worker, path, path.read_text(), target, tmp_path))
     slow, fast = (sum(cost.value for cost in costs[speed, "ascend910b3"]) for speed in ("slow", "fast"))
     if slow and fast:  # a kernel that is rejected has no cost
-        assert (slow > fast) != (name in NO_OVERLAP)
+        assert (slow > fast) != (name in NOT_SLOWER)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.perf.constants import Constants, load_constants
+from agent.perf.constants import FITTED, Constants, load_constants, load_experience, without_case
 from agent.perf.events import Cube, Register, Scalar, Sync, Transfer, Vector
 from agent.perf.launch import busiest_core, follow_launch
 from agent.perf.predict import predict, sum_costs
@@ -197,10 +197,10 @@ def test_a_matrix_multiply_counts_cube_steps_of_32_bytes_depth() -> None:
 
 
 def test_register_instructions_take_the_vendors_interval() -> None:
-    pricing = Pricing(load_constants(), 1)
-    plain = pricing.price(Register("arith.addf", 1, "f32", 1))[1]
-    assert pricing.price(Register("math.exp", 1, "f32", 1))[1] == pytest.approx(4 * plain)
-    assert pricing.price(Register("ave.hir.vdiv", 1, "f16", 1))[1] == pytest.approx(8 * plain)
+    pricing = Pricing(load_constants())
+    plain = pricing.duration(Register("arith.addf", 1, "f32", 1))
+    assert pricing.duration(Register("math.exp", 1, "f32", 1)) == pytest.approx(4 * plain)
+    assert pricing.duration(Register("ave.hir.vdiv", 1, "f16", 1)) == pytest.approx(8 * plain)
 
 
 def test_an_outlined_vector_function_is_followed_through_its_call() -> None:
@@ -224,12 +224,13 @@ def test_lines_and_terms_both_sum_to_the_value() -> None:
     cost = price(masked_loop(64), launch(50, x=(5000,), n=5000))
     assert sum(cost.by_line.values()) == pytest.approx(cost.value)
     assert sum(cost.terms.values()) == pytest.approx(cost.value)
-    assert cost.interval.low == pytest.approx(cost.value / 2)
+    assert cost.interval.low < cost.value < cost.interval.high
     assert cost.basis == "predicted"
-    assert cost.limiter == max(cost.terms, key=lambda term: cost.terms[term])
+    work = {**cost.terms, "launch": cost.terms["launch"] - load_constants().launch_us}
+    assert cost.limiter == max(work, key=lambda term: work[term])
 
 
-def test_a_mixed_kernel_adds_its_cube_side_and_its_busier_vector_side() -> None:
+def test_of_a_mixed_kernel_the_shorter_side_hides_in_part_behind_the_longer() -> None:
     sync = '"hivm.hir.pipe_barrier"() : () -> () '
     body = f"""%p = "hivm.hir.get_sub_block_idx"() : () -> i64
       {constant("%one", 1, "i64")}
@@ -244,7 +245,7 @@ def test_a_mixed_kernel_adds_its_cube_side_and_its_busier_vector_side() -> None:
     entry = "{hacc.entry, hivm.func_core_type = #hivm.func_core_type<AIV>}"
     vector = function("v", parameters, kinds, body, entry)
     cost = price(module(sync + at(8), core="AIC", more=vector), launch(x=(4,), n=1))
-    assert cost.by_line[8] == pytest.approx(cost.by_line[9])
+    assert 0 < cost.by_line[8] < cost.by_line[9]
 
 
 @settings(deadline=None)
@@ -256,22 +257,21 @@ def test_the_busiest_core_has_at_least_its_share_and_at_most_all(costs: list[flo
 
 
 def test_more_waves_cost_more() -> None:
-    values = [price(masked_loop(64), launch(grid, x=(5000,), n=5000)).value for grid in (1, 40, 41, 400)]
-    assert values == sorted(values)
-    assert values[2] > 1.2 * values[1]
+    values = [price(masked_loop(64), launch(grid, x=(5000,), n=5000)).value for grid in (40, 400)]
+    assert values[1] > 3 * values[0]
 
 
 def test_a_tensor_read_by_every_program_comes_from_hbm_once() -> None:
     shared = price(masked_loop(1024), launch(40, x=(100_000,), n=100_000))
     streamed = price(masked_loop(1024), launch(40, x=(4_000_000,), n=100_000))
-    assert shared.terms["memory"] < streamed.terms["memory"]
+    assert shared.terms["load"] < streamed.terms["load"]
     assert shared.bytes_moved == streamed.bytes_moved == 40 * 400_000
 
 
 def test_a_warm_cache_is_never_slower() -> None:
     made = compilation(masked_loop(1024), launch(40, x=(100_000,), n=100_000))
     warm, cold = predict(made, TARGET, cold=False), predict(made, TARGET)
-    assert warm.terms["memory"] <= cold.terms["memory"]
+    assert warm.terms["load"] <= cold.terms["load"]
     assert {note.key for note in warm.remarks} >= {"perf.warm_l2"}
 
 
@@ -321,5 +321,40 @@ def test_every_remark_renders_in_both_languages() -> None:
 def test_every_constant_states_its_value_kind_and_source() -> None:
     raw = parse_toml(resources.files("agent.perf").joinpath("constants.toml").read_text(encoding="utf-8"))
     entries = {name: entry for name, entry in raw.items() if isinstance(entry, dict)}
-    assert all(entry["source"] and entry["kind"] in {"published", "guess", "vendor"} for entry in entries.values())
+    assert all(
+        entry["source"] and entry["kind"] in {"fitted", "published", "guess", "vendor"} for entry in entries.values()
+    )
     assert {field.name for field in fields(Constants)} == set(raw)
+
+
+def test_what_may_be_fitted_is_marked_as_fitted_in_the_file() -> None:
+    raw = parse_toml(resources.files("agent.perf").joinpath("constants.toml").read_text(encoding="utf-8"))
+    assert tuple(n for n, e in raw.items() if isinstance(e, dict) and e["kind"] == "fitted") == FITTED
+
+
+def test_a_published_case_is_predicted_with_constants_that_have_not_seen_it() -> None:
+    constants, left_out = without_case("reduction-sum-large")
+    assert left_out
+    assert constants.hbm_read_bytes_per_us != load_constants().hbm_read_bytes_per_us
+    assert without_case("mine") == (load_constants(), False)
+
+
+def test_the_interval_and_a_remark_tell_how_far_similar_predictions_were_off() -> None:
+    cost = price(masked_loop(64), launch(50, x=(5000,), n=5000))
+    seen = load_experience(cost.limiter)
+    assert cost.interval.high == pytest.approx(cost.value * seen.high)
+    (note,) = [n for n in cost.remarks if n.key == "perf.experience"]
+    assert f"{seen.n} published" in render(note, "en")
+    assert load_experience("sync") == load_experience("all")
+
+
+def test_an_interval_in_doubt_is_wider() -> None:
+    plain = price(masked_loop(64), launch(50, x=(5000,), n=5000))
+    other = price(masked_loop(64), launch(50, x=(5000,), n=5000), "ascend950")
+    assert other.interval.high / other.value > plain.interval.high / plain.value
+
+
+def test_programs_that_do_not_fill_the_last_wave_count_as_imbalance() -> None:
+    full, tail = (price(masked_loop(64), launch(grid, x=(5000,), n=5000)) for grid in (80, 81))
+    assert full.terms["imbalance"] == pytest.approx(0)
+    assert tail.terms["imbalance"] > 0.2 * tail.value
