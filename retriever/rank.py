@@ -47,7 +47,7 @@ class Weights:
     depth: int = 300
     meant: float = 0.5
     translated: float = 1.0
-    chinese: float = 0.5
+    chinese: float = 0.8
     considered: int = 400
     linked: float = 0.4
     spread: int = 120
@@ -70,6 +70,8 @@ DEFAULT_WEIGHTS = Weights()
 _HANDED: dict[Relation, float] = {
     "implements": 1.0, "documents": 1.0, "option_of": 1.0, "uses": 0.5, "lowers": 0.3,
 }  # fmt: skip
+# So much of a Chinese question must stand in a passage for it to be the one that answers in Chinese.
+SPOKEN = 0.3
 # Relatives are looked up for the first files only.
 KIN_FILES = 15
 
@@ -123,6 +125,8 @@ def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DE
     (rows,) = total.nonzero()
     total[rows] *= _damping(generation, rows, weights)
     files = _files(total, generation.file_numbers, weights)
+    if "chinese" in parts:
+        _put_spoken_first(files, parts["chinese"], SPOKEN * weights.chinese * (weights.body + weights.natural))
     of_files = _lists_of_files(generation, told, files, weights)
     _add_whole(generation, files, of_files, weights)
     if asked.kin is not None and weights.kin:
@@ -157,7 +161,8 @@ def _lists(generation: Generation, asked: Asked, told: _Told, weights: Weights) 
         if chinese:
             covered = _covered(field, chinese)
             worded += covered
-            parts[name] += weight * weights.chinese * _only(covered, asked.allowed)
+            given = weight * weights.chinese * _only(covered, asked.allowed)
+            parts["chinese"] = parts.get("chinese", np.float32(0.0)) + given
     if asked.vector is not None:
         near = _near(generation, asked.vector, _only(worded, asked.allowed), weights.near)
         parts["meaning"] = weights.dense * _scaled(_only(near, asked.allowed), weights.depth)
@@ -196,6 +201,16 @@ def _lists_of_files(
         history = _scaled(_only(_scored(generation.history, told), ranked), weights.history_depth)
         lists["history"] = weights.history * history
     return lists
+
+
+def _put_spoken_first(files: Mapping[int, _File], chinese: Scores, least: float) -> None:
+    """Let a file that says a thing in two languages say it in Chinese first."""
+    for file in files.values():
+        rows = [row for row, _ in file.rows]
+        spoken = rows[int(np.argmax(chinese[rows]))]
+        if chinese[rows[0]] == 0.0 and chinese[spoken] >= least:
+            file.rows.insert(0, (spoken, file.rows[0][1]))
+            del file.rows[rows.index(spoken) + 1]
 
 
 def _add_whole(
