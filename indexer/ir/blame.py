@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from indexer.ir.records import Blame, IrOp, Snapshot
 
@@ -19,8 +18,7 @@ _PLACELESS = frozenset({"arith.constant", "llvm.mlir.constant", "func.func", "ll
 Way = Literal["own", "flow", "around", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """An operation with its user line (None where nothing tells it), and how it came by it."""
 
     op: IrOp
@@ -119,20 +117,18 @@ def _blame(key: Key, count: int, made: tuple[Snapshot, tuple[str, ...]] | None) 
 def _locate(function: IrOp) -> Iterator[Located]:
     """Yield the operations of one function with their own line or one carried inside the function."""
     lines: dict[int, int | None] = {id(op): op.place.line if op.place else None for op in function.walk()}
-    lost = [(op, parents) for op, parents in function.walk_with_parents() if _is_lost(op, lines)]
-    if lost:
+    ways: dict[int, Way] = {}
+    if any(op.place is None and op.name not in _PLACELESS for op in function.walk()):
+        lost = [(op, parents) for op, parents in function.walk_with_parents() if _is_lost(op, lines)]
         _carry_along(function, [op for op, _ in lost], lines)
-    found_along = {id(op) for op, _ in lost if lines[id(op)] is not None}
-    for op, parents in lost:
-        if lines[id(op)] is None:
-            lines[id(op)] = _first_line(reversed(parents[1:]), lines)
-    left = {id(op) for op, _ in lost} - found_along
+        ways = {id(op): "flow" for op, _ in lost if lines[id(op)] is not None}
+        for op, parents in lost:
+            if lines[id(op)] is None:
+                lines[id(op)] = _first_line(reversed(parents[1:]), lines)
+                ways[id(op)] = "around"
     for op in function.walk():
         line = lines[id(op)]
-        way: Way = (
-            "none" if line is None else "around" if id(op) in left else "flow" if id(op) in found_along else "own"
-        )
-        yield Located(op, line, way)
+        yield Located(op, line, "none" if line is None else ways.get(id(op), "own"))
 
 
 def _is_lost(op: IrOp, lines: Mapping[int, int | None]) -> bool:
