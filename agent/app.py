@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -19,16 +21,22 @@ from agent.contract import (
     DiagnoseDoc,
     FailureDoc,
     RungDoc,
+    TriedDoc,
 )
 from agent.diagnose import Diagnosis, diagnose
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, explanation_doc, finding_doc, launch_doc
 from agent.explain.explain import explain
 from agent.explain.portability import Side, compare
+from agent.perf.trace import trace_launch
+from agent.profile.documents import profiles_doc
+from agent.profile.reading import read_profiles
+from agent.profile.records import Profiles
 from agent.recompile import Recompilation, find_recompilations
 from agent.recompile_documents import recompile_docs
 from agent.records import KernelSource, Lowering, Rung
 from agent.request import Site
 from agent.sandbox import is_limit
+from agent.sweeping import Config, sweep
 from agent.toolchain.targets import find_target
 from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput, SandboxError
@@ -93,16 +101,28 @@ def blame_kernel(site: Site, source: KernelSource, line: int | None, *, pass_by_
 
 
 def diagnose_kernel(
-    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None = None, bundle: Path | None = None
+    site: Site,
+    source: KernelSource,
+    max_rung: Rung,
+    counterfactuals: int | None = None,
+    bundle: Path | None = None,
+    profile: Path | None = None,
 ) -> DiagnoseDoc:
     """Climb the ladder over `source`; of several targets (`a,b`) for each, and say how they differ.
 
-    With `bundle`, a bug report goes there for each finding that is a compiler's own limit.
+    With `bundle`, a bug report goes there for each finding that is a compiler's own limit. With `profile`, a folder of
+    a profiler's files, the profile rung speaks of what was measured.
     """
     named = targets_of(site)
+    profiles = None if profile is None else read_profiles(profile)
     found = [
         _diagnose_for(
-            s, source, max_rung, counterfactuals, bundle if len(named) == 1 or bundle is None else bundle / s.target
+            s,
+            source,
+            max_rung,
+            counterfactuals,
+            bundle if len(named) == 1 or bundle is None else bundle / s.target,
+            profiles,
         )
         for s in named
     ]
@@ -110,15 +130,22 @@ def diagnose_kernel(
 
 
 def _diagnose_for(
-    site: Site, source: KernelSource, max_rung: Rung, counterfactuals: int | None, bundle: Path | None
+    site: Site,
+    source: KernelSource,
+    max_rung: Rung,
+    counterfactuals: int | None,
+    bundle: Path | None,
+    profiles: Profiles | None,
 ) -> tuple[Side, DiagnoseDoc]:
     index = site.library.index if site.library is not None else None
     with _open(site) as bench:
-        found = diagnose(bench, source, index, site.lang, max_rung, most=counterfactuals)
+        found = diagnose(bench, source, index, site.lang, max_rung, most=counterfactuals, profiles=profiles)
         again = find_recompilations(bench.worker, found.lowering)
         written = None if bundle is None else bundle_docs(write_bundles(bench, found, bundle))
     side = Side(site.target, found.lowering, found.explanations, tuple(f.symptom for f in found.findings))
-    return side, _diagnose_doc(found, again, site).model_copy(update={"bundles": written})
+    return side, _diagnose_doc(found, again, site).model_copy(
+        update={"bundles": written, "profile": None if profiles is None else profiles_doc(profiles, site.lang)}
+    )
 
 
 def _diagnose_doc(found: Diagnosis, again: tuple[Recompilation, ...], site: Site) -> DiagnoseDoc:
@@ -146,11 +173,33 @@ def _diagnose_doc(found: Diagnosis, again: tuple[Recompilation, ...], site: Site
     )
 
 
-def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:
-    """Cost kernels as they are; of several files, one that fails leaves the others alone."""
+def sweep_kernels(site: Site, sources: list[KernelSource], configs: Sequence[Config]) -> BenchDoc:
+    """Cost each configuration of each file."""
+    with _open(site) as bench:
+        tried = [(source, sweep(bench, source, configs)) for source in sources]
+    return BenchDoc(
+        kernels=[],
+        sweep=[
+            TriedDoc(
+                file=str(source.path), config=dict(item.config), status=item.status,
+                cost=cost_doc(item.cost, site.lang), note=item.note, measure=item.measure,
+            )
+            for source, items in tried
+            for item in items
+        ],
+    )  # fmt: skip
+
+
+def bench_kernels(site: Site, sources: list[KernelSource], trace: Path | None = None) -> BenchDoc:
+    """Cost kernels as they are; of several files, one that fails leaves the others alone.
+
+    The predicted timeline of the costliest launch of all is written to `trace`.
+    """
     with _open(site) as bench:
         ended = [_lower_or_fail(bench, source, site.lang, alone=len(sources) == 1) for source in sources]
     lowerings = [end for end in ended if not isinstance(end, FailureDoc)]
+    if trace is not None:
+        _write_trace(trace, lowerings, site)
     return BenchDoc(
         kernels=[
             BenchKernelDoc(
@@ -166,6 +215,18 @@ def bench_kernels(site: Site, sources: list[KernelSource]) -> BenchDoc:
         ],
         failures=[end for end in ended if isinstance(end, FailureDoc)],
     )
+
+
+def _write_trace(path: Path, lowerings: list[Lowering], site: Site) -> None:
+    costed = [item for lowering in lowerings for item in lowering.launches if item.cost is not None]
+    if not costed:
+        raise BadInput("app.no_trace", path=path)
+    costliest = max(costed, key=lambda item: 0.0 if item.cost is None else item.cost.value)
+    document = trace_launch(costliest.compilation, find_target(site.target))
+    try:
+        path.write_text(json.dumps(document), encoding="utf-8")
+    except OSError as error:
+        raise BadInput("app.trace_unwritable", path=path, reason=error.strerror) from error
 
 
 def _lower_or_fail(bench: Workbench, source: KernelSource, lang: Lang, *, alone: bool) -> Lowering | FailureDoc:

@@ -13,6 +13,7 @@ from pydantic import Field
 from agent.contract_parts import Doc as Doc  # noqa: PLC0414 - the form of all documents, and of others' too
 from agent.contract_parts import EvidenceDoc as EvidenceDoc  # noqa: PLC0414
 from agent.contract_parts import ExplanationDoc
+from agent.profile.documents import ProfilesDoc
 
 Basis = Literal["measured", "predicted"]
 Verdict = Literal["kept", "slower", "wrong", "rejected", "cheating"]
@@ -317,6 +318,8 @@ class DiagnoseDoc(Doc):
     recompiles: list[RecompileDoc] = Field(default_factory=list)
     # None where no reports were asked for.
     bundles: list[BundleDoc] | None = None
+    # None where no folder was named with `--profile`.
+    profile: ProfilesDoc | None = None
     # Of several targets: the document of each, this one's own first, and how they differ.
     targets: list[DiagnoseDoc] = Field(default_factory=list)
     portability: list[str] = Field(default_factory=list)
@@ -420,6 +423,17 @@ class BenchKernelDoc(Doc):
     diagnostics: list[DiagnosticDoc]
 
 
+class TriedDoc(Doc):
+    """One configuration of `--sweep`; `measure` marks those that only a measurement can choose among."""
+
+    file: str
+    config: dict[str, Any]
+    status: Literal["ok", "rejected", "pruned"]
+    cost: CostDoc | None
+    note: str
+    measure: bool
+
+
 class FailureDoc(Doc):
     """A file of several that could not be read or captured."""
 
@@ -433,3 +447,5 @@ class BenchDoc(Doc):
 
     kernels: list[BenchKernelDoc]
     failures: list[FailureDoc] = Field(default_factory=list)
+    # With `--sweep`, the configurations in place of the kernels as they are.
+    sweep: list[TriedDoc] = Field(default_factory=list)

@@ -13,6 +13,8 @@ from agent.explain.finding import as_finding
 from agent.explain.records import Explanation
 from agent.jobs import in_threads
 from agent.ladder import Step, dominant, is_explained, not_entered, rungs_up_to
+from agent.profile.records import Profiles
+from agent.profile.rung import say_measured, say_predicted
 from agent.records import RUNGS, Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
 from agent.sandbox import is_limit
 from agent.symptoms.base import Subject, Symptom, Variant
@@ -76,7 +78,7 @@ class _Judged:
     lowered: bool
 
 
-def diagnose(
+def diagnose(  # noqa: PLR0913 - one climb; the last three have defaults
     bench: Workbench,
     source: KernelSource,
     index: Index | None,
@@ -84,23 +86,29 @@ def diagnose(
     max_rung: Rung = "source",
     *,
     most: int | None = None,
+    profiles: Profiles | None = None,
 ) -> Diagnosis:
     """Diagnose `source`; without an index the findings carry no evidence, and the source rung says so.
 
     Evidence that exists in both languages is cited in `lang`. At most `most` counterfactuals of a rung are lowered; by
     default `MAX_COUNTERFACTUALS`, and none for a very large kernel. Findings that none is tried for stay open.
+    `profiles` are measured elsewhere: the profile rung then speaks of them instead of the prediction.
     """
     lowering = bench.lower(source)
-    return _Climb(bench, lowering, index, lang, most).climb(max_rung)
+    return _Climb(bench, lowering, index, lang, most, profiles).climb(max_rung)
 
 
 class _Climb:
     """One climb of the ladder over one lowering."""
 
-    def __init__(self, bench: Workbench, lowering: Lowering, index: Index | None, lang: Lang, most: int | None) -> None:
+    def __init__(
+        self, bench: Workbench, lowering: Lowering, index: Index | None, lang: Lang, most: int | None,
+        profiles: Profiles | None,
+    ) -> None:  # fmt: skip
         self.bench = bench
         self.lowering = lowering
         self.index = index
+        self.profiles = profiles
         self.lang: Lang = lang
         self.most = most if most is not None else 0 if is_large(lowering) else MAX_COUNTERFACTUALS
         self.findings: list[Finding] = []
@@ -131,15 +139,17 @@ class _Climb:
 
     def _profile(self) -> None:
         cost = self.lowering.cost
-        if cost is None:
+        launch = self.lowering.launches[self.lowering.costliest].launch
+        seen = self.profiles.of(launch.kernel) if self.profiles is not None else None
+        if seen is not None:
+            reason = say_measured(seen, cost, launch, self.bench.target)
+        elif cost is None:
             reason = message("ladder.profile_rejected")
         else:
-            share = cost.terms.get(cost.limiter, 0.0) / cost.value if cost.value else 0.0
-            lines = {k: v for k, v in cost.by_line.items() if k is not None}
-            line = max(lines, key=lambda k: lines[k], default=0)
-            reason = message(
-                "ladder.profile", limiter=message(f"ladder.limiter_{cost.limiter}"), share=round(100 * share), line=line
-            )
+            reason = say_predicted(cost, launch, self.bench.target)
+        if self.profiles is not None and seen is None:
+            found = ", ".join(dict.fromkeys(p.kernel or "-" for p in self.profiles.kernels)) or "-"
+            reason = message("ladder.profile_not_of", kernel=launch.kernel, found=found, reason=reason)
         self._find("profile")
         self._step("profile", reason)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.capture import Capture, CapturedLaunch, capture
+from agent.edit_names import with_names
 from agent.evaluate_cost import Predicted, Timing
 from agent.perf.constants import Constants, without_case
 from agent.perf.predict import predict, sum_costs
@@ -151,38 +151,6 @@ def has_config(item: CapturedLaunch, config: Mapping[str, object]) -> bool:
     """Tell whether a launch was made with these constexprs or options."""
     known = {**item.launch.options, **item.launch.constexprs}
     return all(name in known and known[name] == value for name, value in config.items())
-
-
-def with_names(text: str, values: Mapping[str, object]) -> str:
-    """Return the file with names bound at its top level, keys of `CONSTS`, and keywords of calls set to `values`.
-
-    A name that the file does not set in any of these ways leaves it as it is; no line moves.
-    """
-    if not values:
-        return text
-    lines = text.splitlines(keepends=True)
-    places = sorted(_places(ast.parse(text), values), key=lambda p: (p[0].lineno, p[0].col_offset), reverse=True)
-    for node, value in places:
-        if node.end_lineno != node.lineno or node.end_col_offset is None:
-            continue
-        raw = lines[node.lineno - 1].encode()
-        new = raw[: node.col_offset] + repr(value).encode() + raw[node.end_col_offset :]
-        lines[node.lineno - 1] = new.decode()
-    return "".join(lines)
-
-
-def _places(tree: ast.Module, values: Mapping[str, object]) -> Iterator[tuple[ast.expr, object]]:
-    assigned = [statement for statement in tree.body if isinstance(statement, ast.Assign)]
-    named: list[tuple[object, ast.expr]] = [
-        (target.id, s.value) for s in assigned for target in s.targets if isinstance(target, ast.Name)
-    ]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            pairs = zip(node.keys, node.values, strict=True)
-            named += [(key.value, value) for key, value in pairs if isinstance(key, ast.Constant)]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):  # kernel[grid](...)
-            named += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg]
-    return ((place, values[str(name)]) for name, place in named if name in values)
 
 
 def _overrides(timing: Timing) -> dict[str, object]:

@@ -24,6 +24,7 @@ Counterfactuals = Annotated[
     int | None, typer.Option("--counterfactuals", metavar="N", min=0, help="kernel.counterfactuals")
 ]
 Bundle = Annotated[Path | None, typer.Option("--bundle", metavar="DIR", help="bundle.option")]
+Profile = Annotated[Path | None, typer.Option("--profile", metavar="DIR", help="profile.option")]
 
 
 def diagnose(
@@ -32,6 +33,7 @@ def diagnose(
     max_rung: MaxRung = "source",
     counterfactuals: Counterfactuals = None,
     bundle: Bundle = None,
+    profile: Profile = None,
     kernel: KernelName = "",
     signature: Signature = "",
     constexpr: Constexprs = None,
@@ -45,7 +47,7 @@ def diagnose(
     source = read_kernel(file, kernel, signature, constexpr, grid)
     library = open_library_if_built(session)
     site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang)
-    doc = diagnose_kernel(site, source, max_rung, counterfactuals, bundle)
+    doc = diagnose_kernel(site, source, max_rung, counterfactuals, bundle, profile)
     session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).diagnose(doc))
     taken = all(own.status == "ok" for own in doc.targets or [doc])
     return 0 if taken else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.padding import Padding
@@ -23,6 +24,7 @@ from agent.contract import (
     RungDoc,
 )
 from agent.report.bundles import show_bundles
+from agent.report.profile import show_lines, show_profiles, show_sweep
 from agent.report.recompile import show_recompiles
 from agent.report.refusals import show_explanations, show_portability
 from indexer.messages import Lang, message, render
@@ -108,6 +110,7 @@ class Terminal:
             names = ", ".join(dict.fromkeys(d.kernel for d in doc.launches))
             self.say("several", indent=2, count=len(doc.launches), names=names)
         self._cost(doc.cost)
+        show_profiles(self, doc.profile)
         self._diagnostics(doc.diagnostics)
         self._ladder(doc.ladder)
         show_explanations(self, doc.explanations)
@@ -185,11 +188,14 @@ class Terminal:
         self.line("")
         self._outcome(doc)
 
-    def bench(self, doc: BenchDoc) -> None:
-        """Show costs, one kernel after another."""
+    def bench(self, doc: BenchDoc, texts: Mapping[str, str] | None = None) -> None:
+        """Show costs, one kernel after another; with `texts`, the files' by name, line by line too."""
+        show_sweep(self, doc.sweep)
         for kernel in doc.kernels:
             self.show_launch(kernel.launch)
             self._cost(kernel.cost)
+            if texts is not None:
+                show_lines(self, kernel.cost, dict(enumerate(texts.get(kernel.file, "").splitlines(), 1)))
             self._diagnostics(kernel.diagnostics)
 
     def _kept(self, entry: RoundDoc) -> None:

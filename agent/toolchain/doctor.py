@@ -61,6 +61,9 @@ def examine(surroundings: Surroundings) -> list[Check]:
     return [check(surroundings) for check in CHECKS]
 
 
+PROFILERS = ("msprof", "msopprof", "ncu", "proton")
+
+
 def worst_exit_code(checks: list[Check]) -> int:
     """Return 0 when nothing essential is missing, else the code of the first that is."""
     return next((check.exit_code for check in checks if not check.ok and check.exit_code), 0)
@@ -190,6 +193,12 @@ def check_disk(surroundings: Surroundings) -> Check:
     return _fine("disk", message("doctor.disk", **shown))
 
 
+def check_profilers(_surroundings: Surroundings) -> Check:
+    """Say which profilers are here; their files are read either way, which no device has tested."""
+    here = [name for name in PROFILERS if shutil.which(name)]
+    return _fine("profilers", message("doctor.profilers", here=", ".join(here) or "-"))
+
+
 def _chosen(found: AscendInstall) -> dict[str, str]:
     """Return the version that the user chose by name, where this is the private environment."""
     installed = read_installed(private_environment())
@@ -223,4 +232,5 @@ CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
     check_embedder,
     check_index,
     check_disk,
+    check_profilers,
 )

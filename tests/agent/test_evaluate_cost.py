@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.cli.main import run
+from agent.edit_names import with_names
 from agent.evaluate_cost import Predicted, Timing, read_timings, score, spearman
 from agent.evaluate_cost_documents import cost_evaluation_doc
-from agent.evaluate_cost_run import with_names
 from indexer.errors import BadInput
 
 

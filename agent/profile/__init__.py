@@ -1,0 +1,1 @@
+"""Measured profiles, read from the files that profilers wrote elsewhere."""

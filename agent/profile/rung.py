@@ -1,0 +1,49 @@
+"""The profile rung's words: what limits a kernel, measured or predicted, and what that alone allows to say."""
+
+from __future__ import annotations
+
+import statistics
+
+from agent.profile.records import KernelProfile
+from agent.records import Cost, Launch
+from agent.toolchain.targets import Target
+from indexer.messages import Message, message
+
+# Limiters whose remedy the profile alone tells; the others are a question to the next rung.
+_REMEDIES = frozenset({"imbalance", "launch", "sync"})
+
+
+def say_predicted(cost: Cost, launch: Launch | None, target: Target) -> Message:
+    """Say what limits a kernel by prediction, and on which line."""
+    share = cost.terms.get(cost.limiter, 0.0) / cost.value if cost.value else 0.0
+    return message(
+        "ladder.profile", limiter=message(f"ladder.limiter_{cost.limiter}"), share=round(100 * share),
+        line=costliest_line(cost), next=_next(cost.limiter, launch, target),
+    )  # fmt: skip
+
+
+def say_measured(seen: KernelProfile, cost: Cost | None, launch: Launch | None, target: Target) -> Message:
+    """Say what limits a kernel as measured; the line is that which costs most by prediction, files name none."""
+    line = costliest_line(cost) if cost is not None else 0
+    if not seen.limiter:
+        return message("ladder.profile_time_only", tool=seen.tool, line=line)
+    key = "ladder.profile_uneven" if seen.limiter == "imbalance" and seen.core_us else "ladder.profile_measured"
+    return message(
+        key, tool=seen.tool, limiter=message(f"ladder.limiter_{seen.limiter}"), line=line,
+        busy=round(100 * seen.busy.get(seen.limiter, 0.0)), next=_next(seen.limiter, launch, target),
+        longest=f"{max(seen.core_us, default=0.0):.2f}",
+        average=f"{statistics.mean(seen.core_us) if seen.core_us else 0.0:.2f}",
+    )  # fmt: skip
+
+
+def costliest_line(cost: Cost) -> int:
+    """Return the user's line that costs most, 0 where none is known."""
+    lines = {line: time for line, time in cost.by_line.items() if line is not None}
+    return max(lines, key=lambda line: lines[line], default=0)
+
+
+def _next(limiter: str, launch: Launch | None, target: Target) -> Message:
+    """Return the remedy where the profile alone localises it, else the next rung's question."""
+    if launch is not None and launch.programs < target.cube_cores and limiter not in _REMEDIES:
+        return message("ladder.next_few_programs", programs=launch.programs, cores=target.vector_cores)
+    return message(f"ladder.next_{limiter}", cores=target.vector_cores)
