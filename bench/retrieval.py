@@ -41,12 +41,14 @@ def main() -> None:
     """Print a table a set of questions."""
     given = _arguments()
     index = open_knowledge_base(given.store)
-    for name, questions, code_only in _sets(index, given):
+    asked = _sets(index, given)
+    semble = _semble(index, [q.text for _, questions, _ in asked for q in questions], given)
+    for name, questions, code_only in asked:
         print(f"\n{name}: {len(questions)} questions")
         if given.folds:
             _tuned(index, questions, given.folds)
         else:
-            _compared(index, questions, given, code_only=code_only)
+            _compared(index, questions, given, semble, code_only=code_only)
 
 
 def _arguments() -> argparse.Namespace:
@@ -73,17 +75,27 @@ def _sets(index: Index, given: argparse.Namespace) -> list[tuple[str, list[Quest
     return found
 
 
-def _compared(index: Index, questions: Sequence[Question], given: argparse.Namespace, *, code_only: bool) -> None:
+def _semble(index: Index, texts: Sequence[str], given: argparse.Namespace) -> peers.Searcher | None:
+    """Let semble index once for all sets; that takes it minutes."""
+    if given.semble_python is None or given.folds:
+        return None
+    asked = list(dict.fromkeys(texts))
+    known = peers.semble(index, given.semble_python, asked, given.semble_model, given.semble_alpha)
+    return known.__getitem__
+
+
+def _compared(
+    index: Index, questions: Sequence[Question], given: argparse.Namespace, semble: peers.Searcher | None,
+    *, code_only: bool,
+) -> None:  # fmt: skip
     searchers = {
         "tritonkb": _before_each(index, questions, given) if code_only else peers.ours(index),
         "prototype ranking": peers.ours(index, peers.PROTOTYPE),
         "BM25": peers.bm25(index),
         "keyword count": peers.keyword(index),
     }
-    if given.semble_python:
-        texts = list(dict.fromkeys(q.text for q in questions))
-        known = peers.semble(index, given.semble_python, texts, given.semble_model, given.semble_alpha)
-        searchers["semble"] = lambda text: known[text]
+    if semble is not None:
+        searchers["semble"] = semble
     code = _code_files(index) if code_only else None
     scored = {name: _scored(search, questions, code) for name, search in searchers.items()}
     print(f"{'':18}" + "".join(f"{m:>11}" for m in measures.MEASURES) + "   ms a question")

@@ -43,7 +43,7 @@ class Weights:
     body: float = 1.0
     natural: float = 0.6
     dense: float = 0.3
-    near: int = 6000
+    near: int = 3000
     depth: int = 300
     meant: float = 0.5
     translated: float = 1.0
@@ -115,7 +115,9 @@ def rank(generation: Generation, asked: Asked, limit: int, weights: Weights = DE
     """Return the best `limit` rows for a question."""
     told = _told(asked.question, weights)
     parts = _lists(generation, asked, told, weights)
-    total: Scores = np.sum(list(parts.values()), axis=0, dtype=np.float32)
+    total = np.zeros(len(generation.columns), np.float32)
+    for scores in parts.values():
+        total += scores
     for row, value in asked.bonus.items():
         if asked.allowed is None or asked.allowed[row]:
             total[row] += value
