@@ -316,9 +316,8 @@ class DiagnoseDoc(Doc):
     diagnostics: list[DiagnosticDoc]
     explanations: list[ExplanationDoc] = Field(default_factory=list)
     recompiles: list[RecompileDoc] = Field(default_factory=list)
-    # None where no reports were asked for.
+    # None where no reports were asked for, no profiles named.
     bundles: list[BundleDoc] | None = None
-    # None where no folder was named with `--profile`.
     profile: ProfilesDoc | None = None
     # Of several targets: the document of each, this one's own first, and how they differ.
     targets: list[DiagnoseDoc] = Field(default_factory=list)
@@ -443,9 +442,8 @@ class FailureDoc(Doc):
 
 
 class BenchDoc(Doc):
-    """`tritonkb bench`."""
+    """`tritonkb bench`; with `--sweep`, the configurations in place of the kernels as they are."""
 
     kernels: list[BenchKernelDoc]
     failures: list[FailureDoc] = Field(default_factory=list)
-    # With `--sweep`, the configurations in place of the kernels as they are.
     sweep: list[TriedDoc] = Field(default_factory=list)
