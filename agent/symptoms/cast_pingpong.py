@@ -44,7 +44,7 @@ def _kept_wide(_code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Leave the narrowing cast out."""
-    return edit_line("cast_pingpong", subject, structure, _kept_wide)
+    return edit_line("cast_pingpong", subject, structure, _kept_wide, nested=True)
 
 
 CAST_PINGPONG = Symptom(

@@ -25,7 +25,7 @@ def _drop(_code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Leave the scan out: its input has the same shape."""
-    return edit_line("cumsum_last", subject, structure, _drop)
+    return edit_line("cumsum_last", subject, structure, _drop, nested=True)
 
 
 CUMSUM_LAST = Symptom(

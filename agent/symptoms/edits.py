@@ -131,8 +131,8 @@ class Code:
             _collect(root, visit, edits, seen)
         return self.replace(edits)
 
-    def replace(self, edits: Sequence[tuple[ast.expr, str]]) -> Edit | None:
-        """Replace expressions by texts."""
+    def replace(self, edits: Sequence[tuple[ast.expr | ast.stmt, str]]) -> Edit | None:
+        """Replace expressions or statements by texts."""
         if not edits:
             return None
         data = b"".join(self._lines)
@@ -262,14 +262,52 @@ def _line(node: ast.stmt) -> int:
 
 
 def edit_line(
-    symptom: str, subject: Subject, structure: Structure, visit: Callable[[Code, ast.expr], ast.expr | str | None]
+    symptom: str,
+    subject: Subject,
+    structure: Structure,
+    visit: Callable[[Code, ast.expr], ast.expr | str | None],
+    *,
+    nested: bool = False,
 ) -> Variant | None:
-    """Offer the edit that `visit` makes to the statements on a structure's line; None where it finds nothing there."""
+    """Offer the edit that `visit` makes to the statements on a structure's line; None where it finds nothing there.
+
+    With `nested` it is made inside of what it is made to as well: of `a ^ b ^ c` both operations go. An update
+    (`a ^= b`) counts as the operation that it is.
+    """
     if structure.line is None:
         return None
     code = Code(subject.source, structure.line, subject.launch)
-    edit = code.change(code.here(), lambda node: visit(code, node))
+
+    def changed(node: ast.expr) -> ast.expr | str | None:
+        new = visit(code, node)
+        return _inside(node, lambda inner: visit(code, inner)) if nested and new is not None else new
+
+    edit = code.replace(list(_updates(code.here(), changed))) or code.change(code.here(), changed)
     return edit.variant(symptom, structure.line) if edit else None
+
+
+def _updates(statements: Iterable[ast.stmt], visit: Visit) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the updates whose operation is to be changed, and the assignments that stand for them."""
+    for statement in statements:
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            old = ast.Name(statement.target.id, ast.Load())
+            new = visit(ast.copy_location(ast.BinOp(old, statement.op, statement.value), statement))
+            if new is not None:
+                yield statement, f"{old.id} = {new if isinstance(new, str) else _text(new)}"
+
+
+def _inside(node: ast.expr, visit: Visit) -> ast.expr:
+    """Return an expression with `visit` made to all of it, from the inside out."""
+
+    class Changed(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            found = self.generic_visit(node)
+            new = visit(found) if isinstance(found, ast.expr) else None
+            return ast.parse(new, mode="eval").body if isinstance(new, str) else found if new is None else new
+
+    made = Changed().visit(copy.deepcopy(node))
+    assert isinstance(made, ast.expr)  # noqa: S101 - an expression stays one
+    return made
 
 
 def with_first_cast(call: ast.Call, dtype: str) -> str:

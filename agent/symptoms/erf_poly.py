@@ -29,7 +29,7 @@ def _argument(_code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Leave the function out: its argument has the same shape."""
-    return edit_line("erf_poly", subject, structure, _argument)
+    return edit_line("erf_poly", subject, structure, _argument, nested=True)
 
 
 ERF_POLY = Symptom(

@@ -55,7 +55,7 @@ def _exp(_code: Code, node: ast.expr) -> str | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Take the power of e."""
-    return edit_line("exp2_trick", subject, structure, _exp)
+    return edit_line("exp2_trick", subject, structure, _exp, nested=True)
 
 
 EXP2_TRICK = Symptom(

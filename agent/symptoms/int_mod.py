@@ -27,7 +27,7 @@ def _mask(code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Put a bitwise and in the place of the remainder."""
-    return edit_line("int_mod", subject, structure, _mask)
+    return edit_line("int_mod", subject, structure, _mask, nested=True)
 
 
 INT_MOD = Symptom(

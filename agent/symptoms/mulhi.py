@@ -29,7 +29,7 @@ def _low(_code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Take the low half of the product; of tl.rand, whose rounds of products are inside the library, the offsets."""
-    return edit_line("mulhi", subject, structure, _low)
+    return edit_line("mulhi", subject, structure, _low, nested=True)
 
 
 MULHI = Symptom(

@@ -31,7 +31,7 @@ def _propagating(_code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Let NaN propagate."""
-    return edit_line("nan_max", subject, structure, _propagating)
+    return edit_line("nan_max", subject, structure, _propagating, nested=True)
 
 
 NAN_MAX = Symptom(

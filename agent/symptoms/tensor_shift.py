@@ -30,7 +30,7 @@ def _add(code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Add the amount instead of shifting by it: same shapes, a vector operation."""
-    return edit_line("tensor_shift", subject, structure, _add)
+    return edit_line("tensor_shift", subject, structure, _add, nested=True)
 
 
 TENSOR_SHIFT = Symptom(

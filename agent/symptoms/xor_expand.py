@@ -27,7 +27,7 @@ def _or(_code: Code, node: ast.expr) -> ast.expr | None:
 
 def _counterfactual(subject: Subject, structure: Structure) -> Variant | None:
     """Put an inclusive or in its place."""
-    return edit_line("xor_expand", subject, structure, _or)
+    return edit_line("xor_expand", subject, structure, _or, nested=True)
 
 
 XOR_EXPAND = Symptom(
