@@ -11,7 +11,11 @@ from indexer.crew import Helper, Spent, get_ready, spent_by
 
 Stage = Callable[[str], AbstractContextManager[None]]
 # What a helper loads while it waits, by stage.
-_LOADED = {"symbols": ("indexer.naming",), "chroma": ("chromadb_rust_bindings", "indexer.chroma")}
+_LOADED = {
+    "prose": ("indexer.wordings",),
+    "symbols": ("indexer.naming",),
+    "chroma": ("chromadb_rust_bindings", "indexer.chroma"),
+}
 
 
 class Beside(AbstractContextManager["Beside"]):

@@ -29,7 +29,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # Forked from one that has these loaded, a helper starts in no time; threads, which chromadb has, cannot be forked.
-_LOADED = ("indexer.reading", "indexer.naming", "indexer.chroma", "indexer.vectors")
+_LOADED = ("indexer.reading", "indexer.naming", "indexer.wordings", "indexer.chroma", "indexer.vectors")
 # Under way at once for each helper, so that none waits for the next part.
 AHEAD = 2
 RAY = "ray"

@@ -19,7 +19,7 @@ from indexer.corpus import Manifest, read_manifest
 from indexer.crew import Crew, Hired, peak_mib
 from indexer.embed import Embedder
 from indexer.history import HISTORY_VERSION
-from indexer.lexical import WORDS_VERSION, body_words, read_counts, write_lexical
+from indexer.lexical import WORDS_VERSION
 from indexer.naming import name_shelf
 from indexer.reading import UNREAD, Job, Progress, Reading, read_corpus, unread
 from indexer.records import SYMBOLS_VERSION, Passage
@@ -35,7 +35,7 @@ from indexer.store import (
     read_store_manifest,
 )
 from indexer.vectors import Embedded, fill_vectors
-from indexer.words import words_of
+from indexer.wordings import write_body, write_prose
 
 # An old id resolves through this many updates of its corpus.
 KEPT_COMMITS = 8
@@ -112,6 +112,9 @@ class Making:
             shelf.close()
         if len(source) >= HELPED_PASSAGES:
             beside.hire()
+        worded = source if self._old_words is not None else np.full(len(source), -1, np.int64)
+        told = self._old_words if self._holds("history", HISTORY_VERSION) else None
+        prose = beside.begin("prose", write_prose, folder, self._old_words, worded.tolist(), told)
         named = self.old if self._holds("symbols", SYMBOLS_VERSION) else None
         names = beside.begin("symbols", name_shelf, folder, named, source.tolist()) if beside.hired else None
         with self._stage("embed"):
@@ -119,7 +122,8 @@ class Making:
         hired.release()
         chroma = self._begin_chroma(beside, folder, readings, rows, source)
         with self._stage("words"):
-            self._write_words(folder, rows, source)
+            self._write_words(folder, rows, worded)
+        prose.result()
         (names or beside.begin("symbols", name_shelf, folder, named, source.tolist())).result()
         chroma.result()
         made = StoreManifest(self.embedder.model, self.embedder.dimension, self.embedder.versions, kinds, marks, _now(),
@@ -168,8 +172,6 @@ class Making:
         return tuple(marks[name] for name in sorted(marks))
 
     def _write_words(self, folder: Path, rows: Mapping[int, Passage], source: npt.NDArray[np.int64]) -> None:
-        kept = self._holds("words", WORDS_VERSION)
-        source = source if kept else np.full(len(source), -1, np.int64)
         new = [rows[row] for row in np.flatnonzero(source < 0).tolist()]
         done = 0
 
@@ -177,31 +179,14 @@ class Making:
             nonlocal done
             done += 1
             if done % 100 == 0:
-                self.progress("words", done, 2 * len(new))
+                self.progress("words", done, len(new))
 
-        fields = {
-            "body": (body_words(p.path, p.symbol, p.text) for p in new),
-            "natural": (words_of(p.natural) for p in new),
-        }
-        for name, documents in fields.items():
-            counts = None
-            if kept:
-                with self._old_file(name) as path:
-                    counts = read_counts(path)
-            write_lexical(folder / name, documents, tick, counts, source)
-        self._write_history(folder, kept=kept and self._holds("history", HISTORY_VERSION))
+        write_body(folder, new, self._old_words, source, tick)
 
-    def _write_history(self, folder: Path, *, kept: bool) -> None:
-        """Index by file what commits say; of a file that no new commit touched, the old counts hold."""
-        told = _history(folder)
-        counts, number = None, {}
-        if kept:
-            with self._old_file("history") as path:
-                counts = read_counts(path)
-                number = {document: n for n, document in enumerate(_history(path.parent))}
-        source = np.asarray([number.get(document, -1) for document in told], np.int64)
-        new = [words_of(said) for (_, said), n in zip(told, source, strict=True) if n < 0]
-        write_lexical(folder / "history", new, lambda: None, counts, source)
+    @property
+    def _old_words(self) -> Path | None:
+        """Return the old generation where its words hold."""
+        return self.old if self._holds("words", WORDS_VERSION) else None
 
     def _embed(self, folder: Path, rows: Mapping[int, Passage], source: npt.NDArray[np.int64], crew: Crew) -> None:
         vectors = np.zeros((len(source), self.embedder.dimension), np.float32)
@@ -306,15 +291,6 @@ def _write_columns(folder: Path, shelf: Shelf, manifests: Sequence[Manifest]) ->
     out["damped"] = np.asarray(damped, np.bool_)[out["file"]]
     np.save(folder / "columns.npy", out)
     return kinds
-
-
-def _history(folder: Path) -> list[tuple[tuple[str, str], str]]:
-    """Return what commits say of each file of a generation, by its number."""
-    shelf = Shelf(folder / "passages.sqlite")
-    try:
-        return list(zip(shelf.places(), shelf.history(), strict=True))
-    finally:
-        shelf.close()
 
 
 def _now() -> str:

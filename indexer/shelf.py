@@ -245,6 +245,10 @@ class Shelf:
         """Return all passages by row number."""
         return self._passages("1 ORDER BY row", ())
 
+    def naturals(self) -> list[str]:
+        """Return the natural language of all passages by row."""
+        return [str(r[0]) for r in self._ask('SELECT "natural" FROM rows JOIN passages USING(id) ORDER BY row', ())]
+
     def all_passages(self, corpus: str) -> Iterator[Passage]:
         """Yield a corpus's passages by file and line."""
         return (row.passage for row in self._passages("corpus=? ORDER BY row", (corpus,)))

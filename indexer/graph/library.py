@@ -119,8 +119,8 @@ def _owners(passages: Sequence[Passage], ops: Operations, corpus: str) -> dict[s
     found: list[tuple[str, str, str]] = []
     for row, op in ops.by_row.items():
         if passages[row].corpus == corpus:
-            given = _LIBRARY_NAME.search(passages[row].text)
-            found.append((given["name"] if given else "", op.name, op.name.rpartition(".")[0]))
+            named = _LIBRARY_NAME.search(passages[row].text)
+            found.append((named["name"] if named else "", op.name, op.name.rpartition(".")[0]))
     calling = Counter(dialect for given, _, dialect in found if given)
     owners: dict[str, str] = {}
     for given, name, dialect in sorted(found, key=lambda each: (-calling[each[2]], not each[0])):

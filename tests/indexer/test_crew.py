@@ -192,8 +192,7 @@ def test_what_stops_a_helper_is_told(tmp_path: Path) -> None:
 def test_helpers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
     code = """
     import os, signal, sys
-    from indexer.corpus import read_manifest
-from indexer.crew import Helper
+    from indexer.crew import Helper
     helper = Helper()
     print(helper.do(os.getpid), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -225,7 +224,6 @@ def test_one_job_is_this_process() -> None:
 
 INTERRUPTED = """
 import os, signal, time
-from indexer.corpus import read_manifest
 from indexer.crew import Helper
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, lambda *_: None)
