@@ -30,6 +30,8 @@ from retriever.wanted import wanted_options, wanted_passes
 
 HITS = 10
 MAX_QUOTES = 3
+# Notes are our own words: what they rely on is to be seen beside them.
+MAX_NOTES = 1
 # Of a long question its last characters are read too.
 LAST = 2_000
 # A hit that would be quoted: one that is withheld among them is told.
@@ -46,10 +48,9 @@ TRANSLATED = 0.5
 MAX_PLACES = 3
 MAX_TYPES = 4
 MAX_DEVICES = 4
-# A question of what a thing is, or how to do it: sentences answer that before code does.
+# A question of what a thing is: sentences answer that before code does.
 _ABOUT = re.compile(
-    r"\b(?:how (?:do|can|to|should)|what (?:is|are)|what does \w+ mean|meaning of|difference between)\b"
-    r"|怎么(?!会|办|改|处理|解决|回事)|如何|怎样|是什么|什么是|什么意思|含义|区别|作用",
+    r"\b(?:what (?:is|are)|what does \w+ mean|meaning of|difference between)\b|是什么|什么是|什么意思|含义|区别|作用",
     re.IGNORECASE,
 )
 _SENTENCES = frozenset({"markdown", "rst", "text", "tablegen"})
@@ -226,7 +227,8 @@ def _quotes(index: Index, asked: Understood, hits: Sequence[Hit], told: Sequence
     quotes = [q for q in quotes if q.weight >= QUOTE_SHARE * best]
     chosen: list[Quote] = []
     for quote in _in_language(index, quotes, weights, chinese=has_chinese(asked.text)):
-        if not any(_same(quote, other) for other in chosen):
+        is_full = quote.passage.kind == "note" and sum(q.passage.kind == "note" for q in chosen) >= MAX_NOTES
+        if not is_full and not any(_same(quote, other) for other in chosen):
             chosen.append(quote)
     return chosen[:MAX_QUOTES]
 

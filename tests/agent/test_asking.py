@@ -8,11 +8,16 @@ import pytest
 
 from agent.asking import ask
 from agent.asking_documents import AskDoc
+from indexer.build import build_index
+from indexer.corpus import TextTree
+from indexer.embed import HashEmbedder
 from indexer.errors import BadInput
+from indexer.reading import Job
 from indexer.store import current_folder
 from retriever.quotes import stands_in
 from retriever.search import Index, open_knowledge_base
 from tests.asked import TEXTS, build_asked
+from tests.conftest import notes_job, sample_manifest
 
 
 @pytest.fixture(scope="module")
@@ -236,3 +241,23 @@ def test_which_option_does_something_is_answered_with_an_option(index: Index, qu
 def test_which_pass_is_slow_is_not_answered_with_passes(index: Index) -> None:
     told = ask(index, "which pass is slow in the planner of rows?").claims
     assert not any(claim.text.startswith("toy-plan-rows:") for claim in told)
+
+
+def test_what_a_thing_is_is_told_by_sentences_before_code_and_by_one_note_at_most(tmp_path: Path) -> None:
+    texts = {
+        **TEXTS,
+        "lib/Toy/Stencil.cpp": "int stencil = 1;  // stencil stencil\nint stencilWidth = stencil;\n",
+        "docs/en/stencil.md": "# Words\n\nA stencil is a row that reads its neighbours.\n",
+    }
+    cards = {
+        "n1.md": "# n1\n\n## English: a stencil waits\n\n- seen: a stencil in a loop\n- fix: widen the tile\n",
+        "n2.md": "# n2\n\n## English: copies of one stencil\n\n- condition: no stencil fits\n- fix: use fewer rows\n",
+    }
+    store = tmp_path / "index"
+    manifest = sample_manifest()
+    tree = TextTree(manifest.name, manifest.target, "toy", texts)
+    build_index(store, [Job(tree, manifest, manifest.name), notes_job(cards)], HashEmbedder(), lambda *_: None)
+    cited = [claim.lines for claim in ask(open_knowledge_base(store), "What is a stencil?").claims]
+    assert sum(line.startswith("n") for line in cited) == 1
+    documents = [i for i, line in enumerate(cited) if ".md" in line]
+    assert documents == list(range(len(documents)))
