@@ -13,8 +13,8 @@ SOURCE = "ttir"  # the pass argument of the snapshot that is the compiler's inpu
 # Constants are merged and hoisted: one serves many lines, so it belongs to none.
 _PLACELESS = frozenset({"arith.constant", "llvm.mlir.constant", "func.func", "llvm.func"})
 
-# How an operation comes by its line: by its own location, along definitions and uses, from the operation or the call
-# around it, or not at all.
+# How an operation comes by its line: by its own location, along definitions and uses (into a function by the call that
+# hands it its arguments), from the operation around it, or not at all.
 Way = Literal["own", "flow", "around", "none"]
 
 
@@ -50,7 +50,7 @@ class LineFinder:
         for name, function in functions.items():
             for found in self._of(function)[1]:
                 if found.line is None and name in called and found.op.name not in _PLACELESS:
-                    yield Located(found.op, called[name], "around")
+                    yield Located(found.op, called[name], "flow")
                 else:
                     yield found
 

@@ -22,7 +22,7 @@ def finding(symptom: str, made_by: str | None, stage: str = "hivm") -> Finding:
     said = message(f"symptoms.{symptom}_title") if symptom == "erf_poly" else message("bundle.what")
     verdict = Counterfactual(message("bundle.ir"), "open")
     return Finding(
-        symptom, said, said, said, 0.5, "b", Path("/home/me/secret.py"), 9, "y = tl.erf(x)", structure, verdict
+        symptom, said, said, said, 0.5, "b", Path("/srv/ann/secret.py"), 9, "y = tl.erf(x)", structure, verdict
     )
 
 
@@ -59,12 +59,12 @@ def test_the_file_suspected_is_the_first_of_the_compilers_source() -> None:
 
 
 def test_folders_of_this_machine_are_left_out_and_links_stay() -> None:
-    assert nameless('loc("/home/me/work/k.py":3:1) at /tmp/x1/dumps/a.mlir') == 'loc("k.py":3:1) at a.mlir'
+    assert nameless('loc("/srv/ann/work/k.py":3:1) at /tmp/x1/dumps/a.mlir') == 'loc("k.py":3:1) at a.mlir'
     assert nameless("https://github.com/Ascend/AscendNPU-IR") == "https://github.com/Ascend/AscendNPU-IR"
 
 
 def test_the_report_says_what_is_needed_in_both_languages() -> None:
-    sight = Sight(7, "y = tl.erf(x)", "hfusion-normalize-ops", 4, "%1 = vmul /home/me/k.py")
+    sight = Sight(7, "y = tl.erf(x)", "hfusion-normalize-ops", 4, "%1 = vmul /srv/ann/k.py")
     file, versions, dumps = "ascendnpu-ir@52f96a:lib/Normalize.cpp#L3-L9", {"ascendnpu-ir": "1.2.0"}, ("after.mlir",)
     told = Report(
         finding("erf_poly", "hfusion-normalize-ops"), "AscendNPU-IR", "ascend910b3", sight, "import triton\n", (40, 9),
@@ -75,7 +75,7 @@ def test_the_report_says_what_is_needed_in_both_languages() -> None:
         for said in ("hfusion-normalize-ops", "github.com/Ascend/AscendNPU-IR", "Normalize.cpp", "1.2.0", "after.mlir"):
             assert said in text
         assert "import triton" in text
-        assert "/home" not in text
+        assert "/srv" not in text
         assert "secret" not in text
     assert "Not your kernel" in english
     assert "不是内核的问题" in chinese

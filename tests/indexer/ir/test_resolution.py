@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from indexer.ir.resolution import CompilerMade, resolve
-from tests.indexer.ir.test_blame import module, op, snapshots
+from tests.indexer.ir.test_blame import FILE, module, op, snapshots
 
 
 def test_own_lines_and_carried_ones_are_told_apart_and_numbers_do_not_count():
@@ -13,6 +13,12 @@ def test_own_lines_and_carried_ones_are_told_apart_and_numbers_do_not_count():
     found = resolve(states, states[-1])
     assert (found.own, found.carried, found.lost, found.made) == (1, 1, 0, ())
     assert found.resolved_share == 1.0
+
+
+def test_an_outlined_function_is_the_users_by_the_call_that_hands_it_its_arguments():
+    call = f'"func.call"() <{{callee = @vf}}> : () -> () loc("{FILE}":9:1)'
+    states = snapshots(ttir=module(f=[]), outline=module(f=[call], vf=[op("ave.hir.masked_store", None)]))
+    assert (resolve(states, states[-1]).carried, resolve(states, states[-1]).made) == (1, ())
 
 
 def test_what_no_line_asks_for_is_the_compilers_with_its_pass_and_why():
