@@ -3,7 +3,7 @@
     python bench/retrieval.py --store DIR QUESTIONS.jsonl …          published or own questions
     python bench/retrieval.py --store DIR --mined CORPUS=REPOSITORY --commits 300
     python bench/retrieval.py --store DIR --descriptions 200
-    python bench/retrieval.py --store DIR QUESTIONS.jsonl --folds 5    tuned on the other folds, scored on each
+    python bench/retrieval.py --store DIR QUESTIONS.jsonl … --folds 5  tuned on the other folds of all sets together
 
 Peers: ripgrep-like counting, plain BM25, the prototype ranking, and semble where `--semble-python` names a Python that
 has it (`--semble-model` a folder of its model, `--semble-alpha 0` for its words only). Tests and documents are taken
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -32,8 +32,8 @@ from retriever.search import Index, open_knowledge_base
 
 # What a fold may choose from, one field at a time; everything else stays.
 CHOICES: dict[str, tuple[float, ...]] = {
-    "natural": (0.3, 0.5, 0.8), "dense": (0.15, 0.3, 0.5), "meant": (0.25, 0.4, 0.6), "linked": (0.15, 0.3, 0.5),
-    "test": (0.3, 0.5, 0.7), "exact": (0.2, 0.5), "kin": (0.85, 0.95),
+    "natural": (0.45, 0.75), "dense": (0.2, 0.45), "linked": (0.3, 0.5), "history": (0.0, 0.2), "covered": (0.0, 0.3, 0.8),
+    "header": (0.92, 1.0), "document": (0.9, 1.0),
 }  # fmt: skip
 
 
@@ -44,11 +44,11 @@ def main() -> None:
     asked = _sets(index, given)
     semble = _semble(index, [q.text for _, questions, _ in asked for q in questions], given)
     for name, questions, code_only in asked:
-        print(f"\n{name}: {len(questions)} questions")
-        if given.folds:
-            _tuned(index, questions, given.folds)
-        else:
+        if not given.folds:
+            print(f"\n{name}: {len(questions)} questions")
             _compared(index, questions, given, semble, code_only=code_only)
+    if given.folds:
+        _tuned(index, {name: questions for name, questions, code_only in asked if not code_only}, given.folds)
 
 
 def _arguments() -> argparse.Namespace:
@@ -151,9 +151,9 @@ def _relevant(question: Question) -> tuple[str, ...]:
     return tuple(dict.fromkeys(answer.file for answer in question.answers))
 
 
-def _tuned(index: Index, questions: Sequence[Question], folds: int) -> None:
+def _tuned(index: Index, asked: Mapping[str, Sequence[Question]], folds: int) -> None:
     """Choose weights on all folds but one, score that one with them, and so for each: what may be claimed."""
-    mixed = sorted(questions, key=lambda q: q.id)
+    mixed = sorted((q for questions in asked.values() for q in questions), key=lambda q: q.id)
     random.Random(sets.SEED).shuffle(mixed)  # noqa: S311 - a split, not a secret
     scored: dict[Weights, dict[str, Scores]] = {}
     held: dict[str, Scores] = {}
@@ -162,10 +162,13 @@ def _tuned(index: Index, questions: Sequence[Question], folds: int) -> None:
         weights = _chosen(index, mixed, {q.id for q in inside}, scored)
         changed = {f.name: getattr(weights, f.name) for f in fields(weights) if f.name in CHOICES}
         held |= {q.id: _of(index, mixed, weights, scored)[q.id] for n, q in enumerate(mixed) if n % folds == fold}
-        print(f"fold {fold + 1}: {changed}")
+        print(f"fold {fold + 1}: {changed}", flush=True)
     for name, scores in (("held out", held), ("as shipped", _of(index, mixed, DEFAULT_WEIGHTS, scored))):
-        means, bounds = measures.mean(list(scores.values())), measures.intervals(list(scores.values()))
-        print(f"{name:11}" + "  ".join(f"{m} {means[m]:.3f} [{bounds[m][0]:.3f}, {bounds[m][1]:.3f}]" for m in means))
+        for file, questions in asked.items():
+            of_file = [scores[q.id] for q in questions]
+            means, bounds = measures.mean(of_file), measures.intervals(of_file)
+            shown = "  ".join(f"{m} {means[m]:.3f} [{bounds[m][0]:.3f}, {bounds[m][1]:.3f}]" for m in means)
+            print(f"{name:11}{file:20}{shown}")
 
 
 def _chosen(
