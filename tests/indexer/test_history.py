@@ -69,6 +69,24 @@ def test_a_history_that_breaks_off_is_told_as_far_as_it_goes(repository: Path) -
     assert told(repository)["plan.md"] == "Stop the planner from deadlocking"
 
 
+def test_no_program_that_the_repository_names_checks_a_signature(repository: Path, tmp_path: Path) -> None:
+    program, ran = tmp_path / "check", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    git(repository, "config", "gpg.program", str(program))
+    git(repository, "config", "log.showSignature", "true")
+    head, _, message = git(repository, "cat-file", "commit", "HEAD").partition("\n\n")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----"
+    signed = tmp_path / "signed"
+    signed.write_text(f"{head}\n{signature}\n\n{message}\n")
+    git(repository, "update-ref", "HEAD", git(repository, "hash-object", "-t", "commit", "-w", str(signed)))
+    git(repository, "log", "-1")
+    assert ran.exists(), "git itself would run it"
+    ran.unlink()
+    assert "deadlocking" in told(repository)["plan.md"]
+    assert not ran.exists()
+
+
 def test_a_tree_without_commits_has_no_history() -> None:
     assert history_of(TextTree("notes", "all", "tritonkb", {"plan.md": "# Rows\n"}), {"plan.md"}) == {}
 
