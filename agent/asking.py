@@ -189,7 +189,8 @@ def _types_text(fact: TypesFact, lang: Lang) -> str:
         parts.append(message("ask.types", types=", ".join(fact.takes)))
     if fact.lacks:
         parts.append(message("ask.types_not", types=", ".join(fact.lacks)))
-    head = render(message("ask.types_of", name=fact.name, who=fact.who), lang)
+    who = message("ask.operands", operands=fact.operands) if fact.operands else fact.who
+    head = render(message("ask.types_of", name=fact.name, who=who), lang)
     return head + render(message("ask.semicolon"), lang).join(render(part, lang) for part in parts)
 
 

@@ -30,7 +30,7 @@ _ANY_TYPE = re.compile(r"\b(?:d|data |element )types?\b|数据类型|元素类�
 # `tl.sum`; a bare word counts only in a question about types.
 _NAME = re.compile(r"(?<![\w.])(?:(?:tl|triton\.language)\.)?(?P<last>[a-z_][a-z0-9_]{2,})(?!\w)", re.ASCII)
 # `OperElemTypeConstraints<[0, 1], [I8, F16]>` (HIVMBase.td): the operands, and the types that each may have.
-_CONSTRAINT = re.compile(r"\bOperElemTypeConstraints<\[(?P<operands>[\d, ]+)\],\s*\[(?P<types>[\w\s,]+)\]>")
+_CONSTRAINT = re.compile(r"\bOperElemTypeConstraints<\[(?P<operands>[\w\s,/*=]+)\],\s*\[(?P<types>[\w\s,]+)\]>")
 _RULE = re.compile(r"^\|[\s:|-]+\|?\s*$")
 _YES = frozenset("✓√✔")
 _NO = frozenset("×✗✘xX")
@@ -40,8 +40,8 @@ _NO = frozenset("×✗✘xX")
 class TypesFact:
     """What one passage states at `line`: which types `name` takes, and which it does not.
 
-    `who` is the platform of a table's row, or the operands of a constraint. `asked` are the types in the question, each
-    with whether it is taken; None where the passage does not speak of it.
+    `who` is the platform of a table's row, `operands` are those of a constraint. `asked` are the types in the question,
+    each with whether it is taken; None where the passage does not speak of it.
     """
 
     name: str
@@ -51,6 +51,7 @@ class TypesFact:
     asked: tuple[tuple[str, bool | None], ...]
     passage: Passage
     line: int
+    operands: str = ""
 
 
 def asks_for_types(question: str) -> bool:
@@ -107,9 +108,11 @@ def _of_table(name: str, passage: Passage, asked: Sequence[str]) -> Iterator[Typ
 
 def _of_constraint(name: str, passage: Passage, asked: Sequence[str]) -> Iterator[TypesFact]:
     for m in _CONSTRAINT.finditer(passage.text):
-        takes, line = tuple(types_in(m["types"])), line_at(passage, m.start())
+        # MLIR's AnyI8 is a byte of any sign (CommonTypeConstraints.td).
+        takes = tuple(types_in(re.sub(r"\bAnyI(\d+)\b", r"I\1, UI\1", m["types"])))
+        line = line_at(passage, m.start())
         told = _told(asked, takes, (), whole=True)
-        yield TypesFact(name, f"operands {m['operands']}", takes, (), told, passage, line)
+        yield TypesFact(name, "", takes, (), told, passage, line, re.sub(r"/\*.*?\*/", "", m["operands"]))
 
 
 def _told(

@@ -20,7 +20,7 @@ Adds all; fp8 is looked into.
 
 """
 OP = """def VTotalOp : Toy_Op<"vtotal",
-    [OperElemTypeConstraints<[0, 1], [I8, F16,
+    [OperElemTypeConstraints<[0, /*dst=*/1], [AnyI8, F16,
                                       F32]>]> {
   let summary = "Add all";
 }
@@ -59,5 +59,6 @@ def test_a_table_row_is_told_with_its_platform_and_what_it_refuses(index: Index)
 
 def test_an_operation_takes_what_its_definition_lists_and_nothing_else(index: Index) -> None:
     (claim, *_) = ask(index, "does vtotal support bf16?").claims
-    assert claim.text == "toy.vtotal (operands 0, 1): bf16 is not supported; it takes int8, fp16, fp32"
+    assert claim.text == "toy.vtotal (operands 0, 1): bf16 is not supported; it takes int8, uint8, fp16, fp32"
     assert claim.lines == "include/Toy/Ops.td:6"
+    assert ask(index, "vtotal 支持 bf16 吗").claims[0].text.startswith("toy.vtotal（操作数 0, 1）：不支持 bf16；")
