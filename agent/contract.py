@@ -38,6 +38,7 @@ class CostDoc(Doc):
     by_line: dict[str, float] = Field(default_factory=dict)
     bytes_baseline_us: float | None = None
     remarks: list[str] = Field(default_factory=list)
+    pipes: dict[str, float] = Field(default_factory=dict)
 
 
 class ArgumentDoc(Doc):

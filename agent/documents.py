@@ -67,6 +67,7 @@ def cost_doc(cost: Cost | None, lang: Lang) -> CostDoc | None:
         by_line={"" if line is None else str(line): value for line, value in cost.by_line.items()},
         bytes_baseline_us=cost.baseline_us,
         remarks=[render(note, lang) for note in cost.remarks],
+        pipes=dict(cost.pipes),
     )
 
 

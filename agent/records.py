@@ -155,7 +155,8 @@ class Cost:
 
     `limiter` names what dominates (load, store, vector, cube, scalar, sync, launch, imbalance). `terms` splits the
     value by these, `by_line` by the user's line (None: not attributable), both in the same unit. `bytes_by_line` splits
-    `bytes_moved`, what all programs together move between the chip and GM, by the user's line.
+    `bytes_moved`, what all programs together move between the chip and GM, by the user's line. `pipes` are the shares
+    of an average program's time in which each pipe of its core works.
     """
 
     value: float
@@ -169,6 +170,7 @@ class Cost:
     bytes_by_line: Mapping[int | None, int] = field(default_factory=dict)
     baseline_us: float | None = None
     remarks: tuple[Message, ...] = ()
+    pipes: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

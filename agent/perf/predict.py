@@ -74,7 +74,7 @@ def predict(compilation: Compilation, target: Target, *, cold: bool = True, cons
         value=timed.us, basis="predicted", interval=interval_of(timed.us, limiter, remarks),
         limiter=limiter, terms=terms, by_line=dict(by_line), bytes_moved=sum(moved.values()), bytes_by_line=moved,
         baseline_us=sum(moved.values()) / constants.baseline_bytes_per_us + constants.baseline_launch_us,
-        remarks=remarks,
+        remarks=remarks, pipes=_busy_pipes(timed.played),
     )  # fmt: skip
 
 
@@ -95,6 +95,10 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
             by_line[line] += time
         for line, size in cost.bytes_by_line.items():
             moved[line] += size
+    pipes: dict[str, float] = defaultdict(float)
+    for cost in costs:
+        for pipe, share in cost.pipes.items():
+            pipes[pipe] += share * cost.value / (sum(c.value for c in costs) or 1.0)
     remarks = _distinct([note for cost in costs for note in cost.remarks])
     baselines = [cost.baseline_us for cost in costs if cost.baseline_us is not None]
     return Cost(
@@ -103,7 +107,7 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
         limiter=max(limiters, key=lambda limiter: limiters[limiter]),
         terms=dict(terms), by_line=dict(by_line), bytes_moved=sum(cost.bytes_moved for cost in costs),
         bytes_by_line=dict(moved),
-        baseline_us=sum(baselines) if len(baselines) == len(costs) else None, remarks=remarks,
+        baseline_us=sum(baselines) if len(baselines) == len(costs) else None, remarks=remarks, pipes=dict(pipes),
     )  # fmt: skip
 
 
@@ -141,6 +145,16 @@ def _mean_path(played: Sequence[Played]) -> tuple[dict[Event | None, float], flo
     average = sum(program.us for program in played) / len(played)
     path[None] += average - sum(path.values())
     return path, average
+
+
+def _busy_pipes(played: Sequence[Played]) -> dict[str, float]:
+    """Return the share of the programs' time in which each pipe works; a mixed program has some pipes twice."""
+    total = sum(program.us for program in played) or 1.0
+    busy: dict[str, float] = defaultdict(float)
+    for program in played:
+        for (core, pipe), time in program.busy.items():
+            busy[f"{core} {pipe}"] += time / total
+    return dict(busy)
 
 
 def _by_bytes(timed: Timed, hbm: float, l2: float) -> Mapping[Event, float]:

@@ -40,6 +40,9 @@ def show_lines(terminal: Terminal, cost: CostDoc | None, source: dict[int, str])
             bar = "█" * max(1, round(_WIDTH * time / most))
             text = source.get(int(line), "") if line else render(message("profile.no_line"), terminal.lang)
             terminal.line(f"{line or '-':>4} {time:9.2f} us {bar:<{_WIDTH}} {text}", indent=2)
+    pipes = ", ".join(f"{pipe} {100 * share:.0f} %" for pipe, share in sorted(cost.pipes.items()) if share >= _LEAST)
+    if pipes:
+        _say(terminal, "pipes", pipes=pipes)
 
 
 def show_sweep(terminal: Terminal, docs: Sequence[TriedDoc]) -> None:

@@ -358,3 +358,12 @@ def test_programs_that_do_not_fill_the_last_wave_count_as_imbalance() -> None:
     full, tail = (price(masked_loop(64), launch(grid, x=(5000,), n=5000)) for grid in (80, 81))
     assert full.terms["imbalance"] == pytest.approx(0)
     assert tail.terms["imbalance"] > 0.2 * tail.value
+
+
+def test_pipes_work_for_a_share_of_the_time() -> None:
+    one, two = (price(masked_loop(64), launch(grid, x=(5000,), n=5000)) for grid in (50, 4))
+    assert set(one.pipes) == {"vector S", "vector MTE2"}
+    assert all(0 < share <= 1 for share in one.pipes.values())
+    both = sum_costs([one, two])
+    low, high = sorted((one.pipes["vector MTE2"], two.pipes["vector MTE2"]))
+    assert low <= both.pipes["vector MTE2"] <= high
