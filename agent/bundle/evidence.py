@@ -19,13 +19,17 @@ _PATH = re.compile(r"(?<![\w:/.])/(?:[^\s/\"'<>:]+/)+")
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is seen again in a lowering: where, by which pass, and what it looks like."""
+    """What is seen again in a lowering: where, by which pass, and what it looks like.
+
+    Of a compiler that ended without naming a pass, `after` is the last one that changed something.
+    """
 
     line: int | None
     text: str
     pass_argument: str | None
     position: int | None
     excerpt: str
+    after: str = ""
 
 
 def see(lowering: Lowering, finding: Finding) -> Sight | None:
@@ -39,7 +43,9 @@ def _seen(lowering: Lowering, finding: Finding) -> Iterator[Sight]:
     if symptom is None:
         for told in explain(lowering, None):
             if told.cause == finding.symptom and told.pass_argument == finding.structure.pass_argument:
-                yield Sight(told.line, line_text(source, told.line), told.pass_argument, None, told.said)
+                done = lowering.launches[told.launch_index].compilation.snapshots[-1:]
+                after = done[0].pass_argument if done else ""
+                yield Sight(told.line, line_text(source, told.line), told.pass_argument, None, told.said, after)
         return
     for subject in subjects_of(lowering):
         for found in symptom.detect(subject):

@@ -60,9 +60,10 @@ def _parts(told: Report, lang: Lang) -> Iterator[str]:
 
 
 def _facts(told: Report, lang: Lang) -> Iterator[str]:
-    made_by = told.sight.pass_argument
+    made_by, after = told.sight.pass_argument, told.sight.after
+    unnamed = _say("after", lang, last=f"`{after}`") if after else "-"
     rows = {
-        "pass": f"`{made_by}`" if made_by else "-",
+        "pass": f"`{made_by}`" if made_by else unnamed,
         "file": f"`{told.suspected}`" if told.suspected else "-",
         "target": told.target,
         "line": f"`{told.sight.text}`" if told.sight.text else "-",

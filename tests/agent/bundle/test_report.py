@@ -81,6 +81,12 @@ def test_the_report_says_what_is_needed_in_both_languages() -> None:
     assert "不是内核的问题" in chinese
 
 
+def test_a_pass_that_a_crash_does_not_name_comes_after_the_last_that_ended() -> None:
+    sight = Sight(7, "y = x.to(tl.float32)", None, None, "", "convert-arith-to-hfusion")
+    told = Report(finding("compiler_crash", None), "AscendNPU-IR", "ascend910b3", sight, None, None, 0, "", {}, ())
+    assert "not named; the last one that ended is `convert-arith-to-hfusion`" in report_text(told, "en")
+
+
 def test_a_kernel_that_does_not_stand_alone_is_not_in_the_report() -> None:
     sight = Sight(None, "", None, None, "")
     told = Report(
