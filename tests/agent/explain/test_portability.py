@@ -25,7 +25,7 @@ def refusal(cause: str, line: int) -> Explanation:
 def side(target: str, used: int, *told: Explanation, symptoms: tuple[str, ...] = ()) -> Side:
     status = "rejected" if told else "ok"
     made = Compilation(LAUNCH, target, status, (), (), Resources(used, 1000, 0, 1, 0, 1), (), {})
-    cost = None if told else Cost(4.0, "predicted", Interval(3.0, 5.0), "memory")
+    cost = None if told else Cost(4.0, "predicted", Interval(3.0, 5.0), "load")
     lowering = Lowering(KernelSource(Path("toy.py"), ""), target, (Lowered(LAUNCH, made, (), cost),), cost)
     return Side(target, lowering, told, symptoms)
 

@@ -25,7 +25,7 @@ STEP = LineStepDoc.model_validate({
     "made": ["hivm.hir.load"], "replaced": ["memref.copy"],
     "diff": ['- "memref.copy"()', '+ "hivm.hir.load"() {a = [0]}'],
 })  # fmt: skip
-COST = CostDoc(value=8.0, basis="predicted", interval=IntervalDoc(low=4, high=12), limiter="memory")
+COST = CostDoc(value=8.0, basis="predicted", interval=IntervalDoc(low=4, high=12), limiter="load")
 DOC = BlameDoc(
     kernel="kern", target="ascend910b3", lines=[LOAD, STORE], resolved_share=1.0, cost=COST,
     source=[
