@@ -22,6 +22,7 @@ from indexer.crew import Alone, Helper, Processes, check_jobs, hire
 from indexer.embed import HashEmbedder
 from indexer.errors import BadInput, StoreError
 from indexer.store import open_generation
+from indexer.words import words_of
 from tests.conftest import SAMPLE, sample_job
 
 ROOT = Path(__file__).parents[2]
@@ -38,13 +39,16 @@ def end_at_once(_number: int) -> int:
     return 0
 
 
-def holdings(store: Path) -> tuple[list[object], list[object], list[object], bytes]:
-    """Everything that an index answers from."""
+def holdings(store: Path) -> tuple[list[object], list[object], list[object], bytes, list[bytes]]:
+    """Everything that an index answers from; the number of a word is nobody's business."""
     generation = open_generation(store)
     shelf = generation.shelf
     rows = shelf.everything()
     names = [naming for row in rows for naming in shelf.namings(row.row)]
-    return list(rows), list(names), list(shelf.links()), np.asarray(generation.vectors).tobytes()
+    fields = (generation.body, generation.natural, generation.history)
+    words = sorted({word for row in rows for word in words_of(row.passage.text)})
+    scores = [field.score([word]).tobytes() for field in fields for word in words]
+    return list(rows), list(names), list(shelf.links()), np.asarray(generation.vectors).tobytes(), scores
 
 
 def divide(monkeypatch: pytest.MonkeyPatch) -> None:
