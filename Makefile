@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup toolchain check test test-slow demo clean
+.PHONY: help setup toolchain check style types tests test test-slow demo clean
 
 # The first Python that is new enough; name another with `make PYTHON=/path/to/python3`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
@@ -78,12 +78,20 @@ define apt
 endef
 
 # --- checking -----------------------------------------------------------------------------------------------------
-check:
+check: style
+	@$(MAKE) --no-print-directory -j2 types tests
+
+style:
 	@$(call step,format,$(BIN)/ruff format --check --quiet .)
 	@$(call step,rules,$(BIN)/ruff check --quiet .)
-	@$(call step,types,$(BIN)/mypy --no-error-summary)
 	@$(call step,layers,$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache)
-	@$(call step,tests,$(BIN)/pytest -q -n auto --dist worksteal -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
+
+types:
+	@$(call step,types,$(BIN)/mypy --no-error-summary)
+
+# One process more than cores: the tests wait for other programs a fifth of the time.
+tests:
+	@$(call step,tests,$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
 
 test: setup
 	@$(MAKE) --no-print-directory check

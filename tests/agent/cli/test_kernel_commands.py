@@ -291,7 +291,9 @@ def test_files_of_one_name_get_folders_of_their_own(tmp_path: Path, capsys: pyte
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
     first, second = in_file(tmp_path / "a", WIDE64), in_file(tmp_path / "b", "def broken(:\n")
-    code = run(["optimize", str(first), str(second), "--out", str(tmp_path / "runs"), "--rounds", "1", "--json"])
+    code = run(
+        ["optimize", str(first), str(second), "--out", str(tmp_path / "runs"), "--rounds", "1", "--jobs", "1", "--json"]
+    )
     out, err = capsys.readouterr()
     good, bad = json.loads(out)["runs"]
     assert code == 2
