@@ -110,7 +110,9 @@ def test_compile_prints_the_contract_and_keeps_every_stage(tmp_path: Path, capsy
     assert kept.is_dir()
 
 
-@pytest.mark.parametrize(("target", "limit"), [("ascend910b3", 1572864), ("ascend950", 2031616)])
+@pytest.mark.parametrize(
+    ("target", "limit"), [("ascend910b3", 1572864), pytest.param("ascend950", 2031616, marks=pytest.mark.slow)]
+)
 def test_a_rejected_kernel_names_the_overflow(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str, limit: int
 ) -> None:
@@ -185,7 +187,7 @@ def test_an_interrupted_run_is_resumed_where_it_stopped(tmp_path: Path, capsys: 
     assert first == 0
     assert once.stopped == "rounds"
     assert once.best.round == 1
-    assert run(["optimize", str(path), "--resume", str(out), "--json"]) == 0
+    assert run(["optimize", str(path), "--resume", str(out), "--rounds", "2", "--json"]) == 0
     again = OptimizeDoc.model_validate_json(capsys.readouterr().out)
     assert again.rounds[: len(once.rounds)] == once.rounds
     assert again.best.speedup is not None

@@ -38,7 +38,7 @@ KERNELS = {
     "while_loop": "tests/pairs/while_loop_slow.py",
     "xor_expand": "tests/pairs/xor_expand_slow.py",
 }
-QUICK = ("i64_cmp", "static_stride", "dot_scale_in_loop")
+QUICK = ("i64_cmp", "static_stride")
 # Told by a structure that the better form has too: a de-interleave, now of a contiguous range.
 STILL_SEEN = frozenset({"static_stride"})
 # What these save is overlap or filling, which a sum of times per resource does not show.

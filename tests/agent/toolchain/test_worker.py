@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from pathlib import Path
 
 import pytest
@@ -234,12 +233,11 @@ def test_without_a_sandbox_a_worker_runs_only_when_allowed(monkeypatch, tmp_path
 
 
 @pytest.mark.toolchain
-def test_a_worker_without_triton_says_what_to_do(tmp_path):
-    venv.create(tmp_path)
-    bare = dataclasses.replace(find_ascend(), python=tmp_path / "bin" / "python")
+def test_a_worker_without_triton_says_what_to_do():
+    bare = dataclasses.replace(find_ascend(), python=Path(sys.executable))
     with (
         Worker(bare, SandboxPolicy()) as worker,
-        pytest.raises(TritonkbError, match=r"No module named '(torch|triton)") as caught,
+        pytest.raises(TritonkbError, match="No module named 'triton") as caught,
     ):
         works(worker)
     assert caught.value.exit_code == 4
