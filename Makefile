@@ -46,9 +46,12 @@ print(*(pin.replace(" ", "") for pin in pins if pin.split("==")[0] in sys.argv[1
 endef
 export EARLY_PINS
 
+# Imported once here, so that the tests' processes do not all compile the same packages at the same time.
+FIRST_IMPORTS := import chromadb, hypothesis, libcst, mcp.server, onnxruntime, openai, pytest, sentence_transformers, wordllama
+
 $(STAMPS)/packages: pyproject.toml | $(STAMPS)/venv
 	@$(call step,packages,from=$$($(BIN)/python -m agent.toolchain.torch_index) && $(PIP_INSTALL) $$from --editable '.[dev]' && \
-	  $(BIN)/python -m compileall -q agent indexer retriever)
+	  $(BIN)/python -m compileall -q agent indexer retriever && $(BIN)/python -c '$(FIRST_IMPORTS)')
 	@touch $@
 
 # No stamp: the compilers live outside this folder, and finding them there takes half a second.
