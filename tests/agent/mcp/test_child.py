@@ -15,9 +15,11 @@ import subprocess, sys, time
 from agent.mcp.child import end_with_server
 end_with_server(0.3)
 below = subprocess.Popen(["/bin/sleep", "100"], start_new_session=True)
-print(below.pid, flush=True)
+told = [below.pid]
 while True:
     try:
+        while told:  # where the interrupt, which comes once this is read, is already caught
+            print(told.pop(), flush=True)
         time.sleep(100)
     except KeyboardInterrupt:
         print("heard", flush=True)
