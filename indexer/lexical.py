@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ Integers = npt.NDArray[np.int64]
 
 # Raised whenever `words_of` gives other words for the same text, or a field another curve: all is then counted anew.
 WORDS_VERSION = 2
+
+
+# numpy parses a file's header as Python, which two threads of CPython 3.11 may not do at once (its issue 106905).
+_READING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,10 @@ def _nothing() -> tuple[Integers, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
 def read_counts(folder: Path) -> Counts:
     """Read the counts of a field; raises `OSError` or `ValueError` where they are damaged."""
     vocabulary = json.loads((folder / "words.json").read_text(encoding="utf-8"))
-    starts, words, counts = (np.load(folder / f"{name}.npy") for name in ("counts_starts", "counts_words", "counts"))
+    with _READING:
+        starts, words, counts = (
+            np.load(folder / f"{name}.npy") for name in ("counts_starts", "counts_words", "counts")
+        )
     return Counts(starts, words, counts, vocabulary)
 
 
