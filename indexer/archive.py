@@ -145,10 +145,13 @@ def _unzip(path: Path, kept: _Kept) -> str:
 
 @contextmanager
 def _readable(path: Path, member: str) -> Iterator[None]:
-    """Translate what zipfile says of an encrypted member, or of a compression that it does not know."""
+    """Translate what zipfile says of an encrypted member, or of a compression that it does not know.
+
+    The second is a `NotImplementedError`, which is a `RuntimeError` too.
+    """
     try:
         yield
-    except (RuntimeError, NotImplementedError) as error:
+    except RuntimeError as error:
         raise BadInput("index.bad_archive", path=f"{path}:{member}", reason=error) from error
 
 
