@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from agent.asking import checked, extractive, language_of
 from agent.asking_documents import AskDoc, ClaimDoc
-from agent.llm import Chat, Request, Unusable
+from agent.llm.chat import Chat, Unusable
+from agent.llm.records import Request
 from agent.prompts import prompt
 from indexer.errors import ModelError
 from indexer.messages import Lang, Message, message, render

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agent.asking_documents import AskDoc, ClaimDoc
-    from agent.llm import Request
+    from agent.llm.records import Request
     from retriever.answer import Extract
     from retriever.search import Index
 
@@ -57,7 +57,9 @@ def _ask_model(
 ) -> AskDoc:
     """Ask the model that the user named, after saying where the question goes and with what."""
     from agent.answering import answer_with_model, choose_passages  # noqa: PLC0415 - as above
-    from agent.llm import Chat, Recording, Replay, open_endpoint  # noqa: PLC0415
+    from agent.llm.chat import Chat  # noqa: PLC0415 - as above
+    from agent.llm.endpoint import open_endpoint  # noqa: PLC0415 - as above
+    from agent.llm.record import Recording, Replay  # noqa: PLC0415 - as above
 
     given = choose_passages(found)
     if replay is not None:
@@ -71,7 +73,8 @@ def _ask_model(
 def _show_request(session: Session, found: Extract, model: str) -> int:
     """Print what would be sent, and send nothing."""
     from agent.answering import choose_passages, first_request  # noqa: PLC0415 - as above
-    from agent.llm import Chat, Endpoint, address  # noqa: PLC0415
+    from agent.llm.chat import Chat  # noqa: PLC0415 - as above
+    from agent.llm.endpoint import Endpoint, address  # noqa: PLC0415 - as above
 
     endpoint = Endpoint(address(), "")
     request = first_request(Chat(endpoint, model), found, choose_passages(found))

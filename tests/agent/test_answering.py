@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agent import llm
 from agent.answering import answer_with_model, choose_passages, first_request
 from agent.asking import find_answer
 from agent.asking_documents import AskDoc
-from agent.llm import Chat, Endpoint
+from agent.llm import endpoint as llm
+from agent.llm.chat import Chat
+from agent.llm.endpoint import Endpoint
 from indexer.errors import ModelError
 from retriever.answer import Extract
 from retriever.search import Index, open_knowledge_base

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from agent import llm
-from agent.llm import Budget, Chat, Endpoint, Given, Recording, Replay, Unusable, open_endpoint
+from agent.llm import endpoint as llm
+from agent.llm.chat import Budget, Chat, Given, Unusable
+from agent.llm.endpoint import Endpoint, open_endpoint
+from agent.llm.record import Recording, Replay
 from indexer.errors import BadInput, ModelError
 from tests.chat_server import ChatServer, Said, chat_server, completion, fail, in_turn, say
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent import llm
 from agent.cli.main import run
+from agent.llm import endpoint as llm
 from tests.asked import build_asked
 from tests.chat_server import Asked, Said, chat_server, fail, say
 
