@@ -22,6 +22,7 @@ _REMEMBERED = 1 << 15
 # Operations inside each other. Kernels stay below twenty; whoever walks a module may recurse, and Python's limit of
 # 1000 frames must hold for them.
 MAX_DEPTH = 128
+_Regions = tuple[tuple[IrBlock, ...], ...]
 _RESULT = re.compile(r"(%[\w$.#-]+)(?::(\d+))?")
 _LABEL = re.compile(r"^(\^[\w$.-]+)(?:\((.*)\))?:(?:\s*//.*)?$")
 _ALIAS = re.compile(r"^([#!][\w$.-]+) = (.*)$")
@@ -29,31 +30,34 @@ _ALIAS = re.compile(r"^([#!][\w$.-]+) = (.*)$")
 
 @dataclass(slots=True)
 class _Open:
-    """An operation whose regions are still being read."""
+    """An operation whose regions are still being read: its results, name and operands, and what follows these."""
 
-    head: _Head
+    head: re.Match[str]
+    opening: _Opening
     regions: list[list[IrBlock]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
-    name: str
-    results: tuple[tuple[str, int | None], ...]  # name and, of a pack such as `%1:2`, how many
-    operands: tuple[str, ...]
+class _Opening:
+    """What follows the operands: successors and properties; `rest` begins with the regions, or what follows them."""
+
     successors: tuple[str, ...]
-    properties: dict[str, str]
+    properties: Mapping[str, str]
     text: str
+    rest: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """All of an operation but its regions and its place; lines that are the same share one."""
+    """All of an operation but values, regions and place: what dumps repeat, while each of them counts values anew.
 
-    name: str
-    operands: tuple[IrValue, ...]
-    results: tuple[IrValue, ...]
+    `text` stands after the operands where the operation is printed.
+    """
+
     attributes: Mapping[str, str]
     successors: tuple[str, ...]
+    operand_types: tuple[str, ...]
+    result_types: tuple[str, ...]
     text: str
 
 
@@ -101,7 +105,7 @@ class _Reader:
             except (ValueError, IndexError) as error:
                 raise ValueError(f"line {number} is not generic-form MLIR: {line[:120]!r}") from error
         if self._stack:
-            raise ValueError(f"the dump ends inside {self._stack[-1].head.name}")
+            raise ValueError(f"the dump ends inside {self._stack[-1].head['name']}")
         yield from self._blocks[0].ops
 
     def _take(self, line: str) -> None:
@@ -111,7 +115,7 @@ class _Reader:
             self._stack[-1].regions[-1].append(self._blocks.pop().freeze())
             self._open_region()
         elif line.startswith("})"):
-            self._close_op(line[2:])
+            self._close_op(*_split_location(line[2:].strip()))
         else:
             self._open_op(line)
 
@@ -133,63 +137,75 @@ class _Reader:
 
     def _open_op(self, line: str) -> None:
         body, location = (line, None) if line.endswith("({") else _split_location(line)
-        whole = _parse_line(body)
+        head = _HEAD.match(body)
+        if not head:
+            raise ValueError("not an operation")
+        whole = _parse_line(body[head.end() :])
         if whole is not None:
-            place = self._places.resolve(location) if location is not None else None
-            self._blocks[-1].ops.append(_make_op(whole, (), place))
+            self._add(head, whole, (), location)
             return
-        head, rest = _parse_head(line)
         if len(self._stack) >= MAX_DEPTH:
             raise ValueError("nested too deeply")
-        self._stack.append(_Open(head))
+        opening = _parse_opening(body[head.end() :])
+        self._stack.append(_Open(head, opening))
         self._open_region()
-        if rest[2:].startswith("})"):  # an empty region on one line
-            self._close_op(rest[4:])
+        if opening.rest[2:].startswith("})"):  # an empty region on one line
+            self._close_op(opening.rest[4:].strip(), location)
 
-    def _close_op(self, rest: str) -> None:
+    def _close_op(self, rest: str, location: str | None) -> None:
         block = self._blocks.pop()
         opened = self._stack.pop()
         if block.ops or block.label:
             opened.regions[-1].append(block.freeze())
         regions = tuple(tuple(r) for r in opened.regions)
-        body, location = _split_location(rest.strip())
+        opening = opened.opening
+        self._add(opened.head, _join(opening, rest, opening.text), regions, location)
+
+    def _add(self, head: re.Match[str], line: _Line, regions: _Regions, location: str | None) -> None:
         place = self._places.resolve(location) if location is not None else None
-        closed = _read_line(opened.head, body, opened.head.text)
-        self._blocks[-1].ops.append(_make_op(closed, regions, place))
+        self._blocks[-1].ops.append(_make_op(head, line, regions, place))
 
 
-def _make_op(line: _Line, regions: tuple[tuple[IrBlock, ...], ...], place: Place | None) -> IrOp:
-    return IrOp(line.name, line.operands, line.results, line.attributes, regions, line.successors, place, line.text)
-
-
-@lru_cache(_REMEMBERED)
-def _parse_line(line: str) -> _Line | None:
-    """Read a line without its location once, whatever dumps it stands in; None for one that opens a region."""
-    head, rest = _parse_head(line)
-    if rest.startswith("({"):
-        return None
-    _, types = _parse_tail(rest)
-    return _read_line(head, rest, f"{head.text} : {types}")
-
-
-def _read_line(head: _Head, rest: str, text: str) -> _Line:
-    """Put the head of an operation together with what follows its regions, the location left out."""
-    discardable, types = _parse_tail(rest)
-    operand_types, result_types = _function_type(types)
-    names = _result_names(head.results, len(result_types))
-    if len(operand_types) < len(head.operands):
+def _make_op(head: re.Match[str], line: _Line, regions: _Regions, place: Place | None) -> IrOp:
+    results, name, operands = head.groups()
+    names = operands.split(", ") if operands else ()
+    if len(line.operand_types) < len(names):
         raise ValueError("more values than types")
-    operands, results = tuple(map(IrValue, head.operands, operand_types)), tuple(map(IrValue, names, result_types))
-    return _Line(head.name, operands, results, {**head.properties, **discardable}, head.successors, text)
+    return IrOp(
+        name,
+        tuple(map(_value, names, line.operand_types)),
+        tuple(map(_value, _result_names(results, len(line.result_types)), line.result_types)) if results else (),
+        line.attributes, regions, line.successors, place, (head[0] + line.text).strip(),
+    )  # fmt: skip
 
 
 @lru_cache(_REMEMBERED)
-def _parse_head(line: str) -> tuple[_Head, str]:
-    """Read results, name, operands, successors and properties; return them with the rest of the line."""
-    found = _HEAD.match(line)
-    if not found:
-        raise ValueError("not an operation")
-    rest = line[found.end() :]
+def _value(name: str, kind: str) -> IrValue:
+    """Make each value once; numbers and types repeat from dump to dump."""
+    return IrValue(name, kind)
+
+
+@lru_cache(_REMEMBERED)
+def _parse_line(rest: str) -> _Line | None:
+    """Read what follows the operands, the location left out; None for an operation that opens a region."""
+    opening = _parse_opening(rest)
+    if opening.rest.startswith("({"):
+        return None
+    _, types = _parse_tail(opening.rest)
+    return _join(opening, opening.rest, f"{opening.text} : {types}".lstrip())
+
+
+def _join(opening: _Opening, rest: str, text: str) -> _Line:
+    """Put what stands before the regions of an operation together with what follows them."""
+    discardable, types = _parse_tail(rest)
+    operands, results = _function_type(types)
+    return _Line({**opening.properties, **discardable}, opening.successors, operands, results, text)
+
+
+@lru_cache(_REMEMBERED)
+def _parse_opening(rest: str) -> _Opening:
+    """Read successors and properties."""
+    whole = rest
     successors: tuple[str, ...] = ()
     if rest.startswith("["):
         stop = closing(rest, 0)
@@ -200,9 +216,7 @@ def _parse_head(line: str) -> tuple[_Head, str]:
         stop = closing(rest, 0)
         properties = _parse_pairs(rest[2 : stop - 2])
         rest = rest[stop:].strip()
-    operands = tuple(found["operands"].split(", ")) if found["operands"] else ()
-    text = line[: len(line) - len(rest)].strip()
-    return _Head(found["name"], _result_packs(found["results"] or ""), operands, successors, properties, text), rest
+    return _Opening(successors, properties, whole[: len(whole) - len(rest)].strip(), rest)
 
 
 @lru_cache(_REMEMBERED)
@@ -222,18 +236,22 @@ def _parse_pairs(text: str) -> dict[str, str]:
     return split_pairs(text)
 
 
-def _result_packs(text: str) -> tuple[tuple[str, int | None], ...]:
-    return tuple((name, int(count) if count else None) for name, count in _RESULT.findall(text))
-
-
-def _result_names(packs: tuple[tuple[str, int | None], ...], types: int) -> list[str]:
-    """Write packs out; raises `ValueError` when there are more values than types, before making any."""
-    if sum(1 if count is None else count for _, count in packs) > types:
+def _result_names(text: str, types: int) -> tuple[str, ...]:
+    """Write packs such as `%1:2` out; raises `ValueError` when there are more values than types, before making any."""
+    names: tuple[str, ...]
+    if ":" not in text and "," not in text:  # most operations make one value
+        known, names = types > 0, (text,)
+    else:
+        packs = [(name, int(count) if count else None) for name, count in _RESULT.findall(text)]
+        known = sum(1 if count is None else count for _, count in packs) <= types
+        names = tuple(name for pack in packs for name in _unpack(*pack)) if known else ()
+    if not known:
         raise ValueError("more values than types")
-    names: list[str] = []
-    for name, count in packs:
-        names += [name] if count is None else [f"{name}#{i}" for i in range(count)]
     return names
+
+
+def _unpack(name: str, count: int | None) -> list[str]:
+    return [name] if count is None else [f"{name}#{i}" for i in range(count)]
 
 
 def _argument(text: str) -> IrValue:
@@ -257,13 +275,13 @@ def _loc_inside(text: str) -> str:
 
 
 @lru_cache(_REMEMBERED)
-def _function_type(text: str) -> tuple[list[str], list[str]]:
+def _function_type(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split `(a, b) -> (c)` or `(a) -> c` into operand and result types."""
     end = closing(text, 0)
-    inputs = split_commas(text[1 : end - 1])
+    inputs = tuple(split_commas(text[1 : end - 1]))
     outputs = text[end:].strip().removeprefix("->").strip()
     if outputs.startswith("("):
         stop = closing(outputs, 0)
         if stop == len(outputs):  # else a single function type, `(i32) -> i32`
-            return inputs, split_commas(outputs[1:-1])
-    return inputs, [outputs] if outputs else []
+            return inputs, tuple(split_commas(outputs[1:-1]))
+    return inputs, (outputs,) if outputs else ()

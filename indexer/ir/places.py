@@ -32,7 +32,11 @@ class Places:
     def resolve(self, text: str) -> Place | None:
         """Return the user's place for the inside of a `loc(...)`; None when it has none, or is not a location."""
         if text not in self._known:
-            self._search(text)
+            frame = _frame(self._aliases.get(text, text), self._user_file)
+            if frame is None:
+                self._search(text)
+            else:  # most operations have a plain place, by an alias
+                self._known[text] = frame[0]
         return self._known[text]
 
     def _search(self, text: str) -> None:
@@ -62,16 +66,26 @@ class Places:
         if text.startswith("#"):
             target = self._aliases.get(text)
             return None, [] if target is None else [target], 0
-        at = _FILE.match(text)
-        if at:
-            inside = _unescape(at[1]) == self._user_file and int(at[2]) > 0
-            return (Place(self._user_file, int(at[2]), int(at[3])) if inside else None), [], 0
+        frame = _frame(text, self._user_file)
+        if frame is not None:
+            return frame[0], [], 0
         if depth >= _MAX_NESTING:
             return None, [], 0
         try:
             return None, _parts(text), depth + 1
         except ValueError:  # a damaged location: its operation has no place, the module is whole
             return None, [], 0
+
+
+# The places of one kernel: its dumps repeat them.
+@lru_cache(1 << 15)
+def _frame(text: str, user_file: str) -> tuple[Place | None] | None:
+    """Read a plain place: the user's, or none where it lies in another file; None for any other location."""
+    at = _FILE.match(text)
+    if not at:
+        return None
+    inside = _unescape(at[1]) == user_file and int(at[2]) > 0
+    return (Place(user_file, int(at[2]), int(at[3])) if inside else None,)
 
 
 def _parts(text: str) -> list[str]:
