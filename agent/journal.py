@@ -16,6 +16,7 @@ from agent.records import KernelSource
 from indexer.errors import FULL, BadInput, StoreError
 
 JOURNAL = "journal.jsonl"
+INITIAL = "initial.py"
 BEST = "best.py"
 RESULT = "run.json"
 
@@ -77,7 +78,7 @@ class Journal:
         """Start a run; raises `BadInput` when the folder already holds one."""
         if (self.folder / JOURNAL).exists():
             raise BadInput("journal.exists", folder=self.folder)
-        write_whole(self.folder / "initial.py", source.text)
+        write_whole(self.folder / INITIAL, source.text)
         write_whole(self.best, source.text)
         start = StartDoc(file=str(source.path), sha256=digest(source.text), target=target, rounds=rounds)
         self._append(start)
