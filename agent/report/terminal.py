@@ -234,10 +234,10 @@ class Terminal:
         if doc.best.round == 0:
             self.say("nothing_kept", style="bold", cost=figure(before, self.lang))
         elif doc.best.repaired and after is not None:
-            self.say("repaired", style="bold green", after=_us(after.value), basis=self._word(after.basis))
+            self.say("repaired", style="bold green", after=amount(after.value), basis=self._word(after.basis))
         elif before is not None and after is not None and doc.best.speedup is not None:
             self.say(
-                "before_after", style="bold green", before=_us(before.value), after=_us(after.value),
+                "before_after", style="bold green", before=amount(before.value), after=amount(after.value),
                 speedup=f"{doc.best.speedup:.2f}", basis=self._word(after.basis),
             )  # fmt: skip
         self.say("best_in", file=doc.best.file)
@@ -254,7 +254,7 @@ class Terminal:
         if doc is None:
             return
         if doc.bytes_baseline_us is not None:
-            self.say("bytes_baseline", style="dim", indent=2, value=_us(doc.bytes_baseline_us))
+            self.say("bytes_baseline", style="dim", indent=2, value=amount(doc.bytes_baseline_us))
         for text in doc.remarks[:SHOWN_REMARKS]:
             self.say("remark", style="dim", indent=2, text=text)
 
@@ -311,8 +311,8 @@ def figure(doc: CostDoc | None, lang: Lang) -> str:
         return render(message("report.no_cost"), lang)
     return render(
         message(
-            "report.cost", value=_us(doc.value), basis=message(f"report.{doc.basis}"), low=_us(doc.interval.low),
-            high=_us(doc.interval.high), limiter=message(f"ladder.limiter_{doc.limiter}"),
+            "report.cost", value=amount(doc.value), basis=message(f"report.{doc.basis}"), low=amount(doc.interval.low),
+            high=amount(doc.interval.high), limiter=message(f"ladder.limiter_{doc.limiter}"),
         ),
         lang,
     )  # fmt: skip
@@ -327,6 +327,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _us(value: float) -> str:
+def amount(value: float) -> str:
     """Write microseconds with three significant figures, as the model's error allows."""
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
