@@ -154,7 +154,7 @@ class Terminal:
                 style="dim",
                 indent=2,
                 passage=cited.passage,
-                why=", ".join(self._why(why) for why in cited.why[:SHOWN_REASONS]),
+                why=", ".join(reason_words(why, self.lang) for why in cited.why[:SHOWN_REASONS]),
             )
         if not doc.evidence:
             self.say("no_evidence", style="dim", indent=2)
@@ -294,13 +294,6 @@ class Terminal:
             note = f" [{self._word('localized')}]" if rung.localized else ""
             self.line(f"{mark} {self._word(f'rung_{rung.rung}')}: {rung.reason}{note}", indent=2)
 
-    def _why(self, why: str) -> str:
-        """Say in the user's language why a passage was chosen; a reason of another form stays as it is."""
-        found = _WHY.match(why)
-        if found is None:
-            return why
-        return render(message(f"report.why_{found[1]}", name=found[2]), self.lang)
-
     def _word(self, key: str) -> str:
         return render(message(f"report.{key}"), self.lang)
 
@@ -316,6 +309,12 @@ def figure(doc: CostDoc | None, lang: Lang) -> str:
         ),
         lang,
     )  # fmt: skip
+
+
+def reason_words(why: str, lang: Lang) -> str:
+    """Say in the user's language why a passage was chosen; a reason of another form stays as it is."""
+    found = _WHY.match(why)
+    return why if found is None else render(message(f"report.why_{found[1]}", name=found[2]), lang)
 
 
 def _basis_word(basis: str, lang: Lang) -> str:
