@@ -1,13 +1,13 @@
-"""Runs a stranger's program apart: bubblewrap, no network, an empty environment, limits, a wall clock.
+"""Runs a stranger's program apart: no network, an empty environment, one scratch folder, limits, a wall clock.
 
-Root starts the sandbox without a user namespace and drops to a user id of its own inside, so that the limit on
-processes holds; others use a user namespace. Which form works here is found by running it once.
+bubblewrap where it works, else Landlock with a filter of system calls; which of them, is found by running it once.
+Without either nothing runs, unless the user accepts that. The layers in force come with each result.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
+import dataclasses
 import os
 import shutil
 import signal
@@ -15,42 +15,27 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO
 
-from agent.seccomp import system_call_filter
+from agent.isolation.bubblewrap import missing_program, wrap_bubblewrap
+from agent.isolation.cgroup import Cgroup, cgroup_layers, make_cgroup
+from agent.isolation.landlock import why_no_landlock, wrap_landlock
+from agent.isolation.records import Devices as Devices  # noqa: PLC0414 - a noun of this module too
+from agent.isolation.records import SandboxPolicy as SandboxPolicy  # noqa: PLC0414 - a noun of this module too
+from agent.isolation.records import Wrapped as Wrapped  # noqa: PLC0414 - a noun of this module too
+from agent.isolation.records import limit_words
 from indexer.errors import SandboxError
 
-_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32")
-_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime")
 OUTPUT_LIMIT_BYTES = 1 << 20
-_FILE_DESCRIPTORS = 512
-_PROCESSES = 256
-_TMP_BYTES = 64 << 20
 # How programs tell that an allocation was refused: Python, C++, the C library.
 _OUT_OF_MEMORY = ("MemoryError", "bad_alloc", "Cannot allocate memory", "can't allocate memory")
-# Far above the ids that systems hand out, one per sandbox: RLIMIT_NPROC counts by user id over the whole machine.
-_FIRST_UID, _UIDS = 2_000_000, 1_000_000
-_numbers = itertools.count()
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxPolicy:
-    """What a sandboxed program may have. `readable` folders are seen read-only under their own paths.
-
-    `seconds` is the wall clock of a program, or of one job of a worker. `unsafe` allows running without a sandbox
-    where there is none (limits stay); the layers then say so. `overhead_bytes` of memory do not count, for what the
-    program needs before any stranger's code runs.
-    """
-
-    seconds: float = 60.0
-    memory_bytes: int = 4 << 30
-    scratch_bytes: int = 1 << 30
-    readable: tuple[Path, ...] = ()
-    unsafe: bool = False
-    overhead_bytes: int = 0
+# Several threads may work at once for the whole wall clock.
+_CPU_SHARE = 4
+# What a launcher that watches a program needs to kill all of it.
+_CLEAN_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +69,41 @@ class OutOfMemory:
 Outcome = Finished | TimedOut | OutOfMemory
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapped:
-    """A command as it is really started, its environment, and the layers in force."""
+class SandboxedProcess(subprocess.Popen[bytes]):
+    """A started program, with the control group that it is in and the way to end all of it."""
 
-    command: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
-    layers: tuple[str, ...] = ()
-    filter: bytes | None = None
-
-    @property
-    def isolated(self) -> bool:
-        """Tell whether a sandbox is in force, and not the limits alone."""
-        return "bubblewrap" in self.layers
+    cgroup: Cgroup | None = None
+    launcher: bool = False
 
 
 def wrap(command: Sequence[str | Path], policy: SandboxPolicy, environment: Mapping[str, str] | None = None) -> Wrapped:
-    """Wrap `command` for this machine; raises `SandboxError` where there is no sandbox and `unsafe` is not set."""
+    """Wrap `command` for this machine; raises `SandboxError` where there is no sandbox and `unsafe` is not set.
+
+    The environment is `environment` and what a program needs at least, and nothing of ours.
+    """
     words = tuple(str(word) for word in command)
-    inside = {
-        "PATH": "/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "HOME": "/scratch",
-        "TMPDIR": "/scratch",
-        **(environment or {}),
-    }
-    reason = why_no_sandbox()
-    if reason is None:
-        return _bubblewrap(words, policy, inside)
+    if why_no_bubblewrap() is None:
+        return _in_cgroup(wrap_bubblewrap(words, policy, _inside("/scratch", policy, environment)), policy)
+    inside = _inside("/" if policy.scratch is None else str(policy.scratch), policy, environment)
+    if why_no_landlock() is None:
+        return _in_cgroup(wrap_landlock(words, policy, inside), policy)
     if not policy.unsafe:
-        raise SandboxError("sandbox.none", reason=reason)
+        raise SandboxError("sandbox.none", reason=why_no_sandbox())
     if shutil.which("prlimit") is None:
         return Wrapped(words, inside, ("wall-clock",))
-    return Wrapped((*_limits(policy, processes=False), *words), inside, ("limits", "wall-clock"))
+    return Wrapped((*limit_words(policy, None), *words), inside, ("limits", "wall-clock"))
+
+
+def _inside(scratch: str, policy: SandboxPolicy, environment: Mapping[str, str] | None) -> dict[str, str]:
+    own = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": scratch, "TMPDIR": scratch}
+    return {**own, **(policy.devices.environment if policy.devices else {}), **(environment or {})}
+
+
+def _in_cgroup(wrapped: Wrapped, policy: SandboxPolicy) -> Wrapped:
+    layers = cgroup_layers()
+    if not layers:
+        return wrapped
+    return dataclasses.replace(wrapped, layers=(*wrapped.layers, *layers), cgroup_bytes=policy.cgroup_bytes)
 
 
 def is_limit(error: SandboxError) -> bool:
@@ -124,13 +111,24 @@ def is_limit(error: SandboxError) -> bool:
     return error.note.key in {"sandbox.timeout", "sandbox.memory"}
 
 
-@cache
+def sandbox_layers() -> tuple[str, ...]:
+    """Return the layers that a program gets here; raises `SandboxError` where there is no sandbox."""
+    return wrap(("true",), SandboxPolicy()).layers
+
+
 def why_no_sandbox() -> str | None:
+    """Return why neither bubblewrap nor Landlock can work here, None when one can."""
+    reasons = (why_no_bubblewrap(), why_no_landlock())
+    return None if None in reasons else "; ".join(filter(None, reasons))
+
+
+@cache
+def why_no_bubblewrap() -> str | None:
     """Return why bubblewrap cannot work here, None when it can: it is found by running `true` in it."""
-    for program in ("bwrap", "setpriv", "prlimit"):
-        if shutil.which(program) is None:
-            return f"{program}: not found"
-    probe = _bubblewrap(("/usr/bin/env", "true"), SandboxPolicy(), {"PATH": "/usr/bin:/bin"})
+    missing = missing_program()
+    if missing is not None:
+        return f"{missing}: not found"
+    probe = wrap_bubblewrap(("/usr/bin/env", "true"), SandboxPolicy(), {"PATH": "/usr/bin:/bin"})
     outcome = _run(probe, SandboxPolicy(seconds=20))
     if not isinstance(outcome, Finished):
         return "bwrap: no answer"
@@ -142,7 +140,14 @@ def run_sandboxed(
     command: Sequence[str | Path], policy: SandboxPolicy, environment: Mapping[str, str] | None = None
 ) -> Outcome:
     """Run `command` to its end or its limit; its output (both streams, capped) comes back as text."""
-    return _run(wrap(command, policy, environment), policy)
+    if policy.cpu_seconds is None:
+        policy = dataclasses.replace(policy, cpu_seconds=_CPU_SHARE * (policy.seconds + 1))
+    wrapped = wrap(command, policy, environment)
+    if wrapped.isolated or policy.scratch is not None:
+        return _run(wrapped, policy)
+    with tempfile.TemporaryDirectory(prefix="tritonkb-scratch-") as folder:
+        policy = dataclasses.replace(policy, scratch=Path(folder))
+        return _run(wrap(command, policy, environment), policy)
 
 
 def _run(wrapped: Wrapped, policy: SandboxPolicy) -> Outcome:
@@ -154,19 +159,20 @@ def _run(wrapped: Wrapped, policy: SandboxPolicy) -> Outcome:
         except subprocess.TimeoutExpired:
             code = None
         finally:
+            starved = process.cgroup is not None and process.cgroup.out_of_memory()
             kill_group(process)
         spent, text = time.monotonic() - start, read_capped(output)
     if code is None:
         return TimedOut(policy.seconds, text, wrapped.layers)
-    if code and any(sign in text for sign in _OUT_OF_MEMORY):
+    if code and (starved or any(sign in text for sign in _OUT_OF_MEMORY)):
         return OutOfMemory(policy.memory_bytes, text, wrapped.layers)
     return Finished(code, text, spent, wrapped.layers)
 
 
 def start_wrapped(
     wrapped: Wrapped, *, stdin: int | IO[bytes], stdout: int | IO[bytes], stderr: int | IO[bytes]
-) -> subprocess.Popen[bytes]:
-    """Start a wrapped command in a process group of its own."""
+) -> SandboxedProcess:
+    """Start a wrapped command in a process group, and where it may be a control group, of its own."""
     with contextlib.ExitStack() as opened:
         command, passed = list(wrapped.command), list[int]()
         if wrapped.filter is not None:
@@ -175,7 +181,10 @@ def start_wrapped(
             file.seek(0)
             command[1:1] = ["--seccomp", str(file.fileno())]
             passed.append(file.fileno())
-        return subprocess.Popen(
+        cgroup = None if wrapped.cgroup_bytes is None else make_cgroup(wrapped.cgroup_bytes)
+        if cgroup is not None:
+            command = cgroup.joining(command)
+        process = SandboxedProcess(
             command,
             stdin=stdin,
             stdout=stdout,
@@ -185,99 +194,25 @@ def start_wrapped(
             start_new_session=True,
             pass_fds=passed,
         )
+        process.cgroup, process.launcher = cgroup, "landlock" in wrapped.layers
+        return process
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process started by `start_wrapped` with its group; bubblewrap takes its namespace along."""
+def kill_group(process: SandboxedProcess) -> None:
+    """Kill what `start_wrapped` started with all it left: bubblewrap takes its namespace along."""
+    if process.launcher and process.poll() is None:
+        # The launcher ends what it watches, in whatever group that is, and then itself.
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_CLEAN_SECONDS)
     with contextlib.suppress(ProcessLookupError):  # all of it is gone
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    if process.cgroup is not None:
+        process.cgroup.remove()
 
 
 def read_capped(output: IO[bytes]) -> str:
     """Read what a program wrote, at most `OUTPUT_LIMIT_BYTES` of it."""
     output.seek(0)
     return output.read(OUTPUT_LIMIT_BYTES).decode(errors="replace")
-
-
-def _limits(policy: SandboxPolicy, *, processes: bool) -> tuple[str, ...]:
-    virtual = 2 * policy.memory_bytes + (8 << 30)  # a backstop: torch maps gigabytes that it never touches
-    wanted = [f"--as={virtual}", f"--data={policy.memory_bytes + policy.overhead_bytes}", "--core=0"]
-    wanted += [f"--fsize={policy.scratch_bytes}", f"--nofile={_FILE_DESCRIPTORS}"]
-    if processes:
-        wanted.append(f"--nproc={_PROCESSES if os.geteuid() == 0 else _PROCESSES + _own_threads()}")
-    return ("prlimit", *wanted)
-
-
-def _own_threads() -> int:
-    """Count this user's threads: in a user namespace of theirs, older kernels count them against RLIMIT_NPROC."""
-    count, user = 0, os.getuid()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                count += len(list((entry / "task").iterdir())) if entry.stat().st_uid == user else 0
-            except OSError:
-                continue  # it ended meanwhile
-    return count
-
-
-def _bubblewrap(words: tuple[str, ...], policy: SandboxPolicy, inside: Mapping[str, str]) -> Wrapped:
-    root = os.geteuid() == 0
-    command = ["bwrap", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-    command += ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
-    command += _privileges(root=root)
-    for name, value in inside.items():
-        command += ["--setenv", name, value]
-    command += _mounts(policy)
-    command += ["--chdir", "/scratch"]
-    if root:
-        uid = str(_FIRST_UID + (os.getpid() * 16 + next(_numbers)) % _UIDS)
-        command += ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--inh-caps=-all"]
-        command += ["--bounding-set=-all", "--no-new-privs"]
-    command += [*_limits(policy, processes=True), *words]
-    calls = system_call_filter()
-    layers = ["bubblewrap", "own-uid" if root else "user-namespace", "no-network", "limits", "wall-clock"]
-    layers += [] if calls is None else ["seccomp"]
-    return Wrapped(tuple(command), {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, tuple(layers), calls)
-
-
-def _privileges(*, root: bool) -> list[str]:
-    if not root:
-        return ["--unshare-user", "--disable-userns", "--cap-drop", "ALL"]
-    # Without a user namespace, setpriv inside needs these three to drop to its own user id; it then loses them too.
-    kept = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
-    return ["--cap-drop", "ALL", *(word for name in kept for word in ("--cap-add", name))]
-
-
-def _mounts(policy: SandboxPolicy) -> list[str]:
-    words: list[str] = []
-    for folder in _SYSTEM_FOLDERS:
-        path = Path(folder)
-        if path.is_symlink():
-            words += ["--symlink", str(path.readlink()), folder]
-        elif path.is_dir():
-            words += ["--ro-bind", folder, folder]
-    for file in _SYSTEM_FILES:
-        words += ["--ro-bind-try", file, file]
-    words += ["--proc", "/proc", "--dev", "/dev"]
-    words += ["--perms", "1777", "--size", str(policy.scratch_bytes), "--tmpfs", "/scratch"]
-    words += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/tmp"]  # noqa: S108 - its own
-    words += _readable_mounts(policy.readable)
-    return [*words, "--remount-ro", "/"]
-
-
-def _readable_mounts(folders: Sequence[Path]) -> list[str]:
-    """Bind each folder read-only; its parents are made world-readable, for bubblewrap makes them 0700 (0.8.0)."""
-    words: list[str] = []
-    system = {Path(folder) for folder in _SYSTEM_FOLDERS}
-    made = {Path("/"), Path("/tmp"), *system}  # noqa: S108 - the private /tmp
-    for folder in sorted({folder.absolute() for folder in folders}):
-        if not system.isdisjoint((folder, *folder.parents)):
-            continue
-        for parent in reversed(folder.parents):
-            if parent not in made:
-                words += ["--perms", "0755", "--dir", str(parent)]
-                made.add(parent)
-        words += ["--ro-bind", str(folder), str(folder)]
-        made.add(folder)
-    return words

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
-from agent.sandbox import SandboxPolicy, Wrapped, kill_group, start_wrapped, wrap
+from agent.sandbox import SandboxedProcess, SandboxPolicy, Wrapped, kill_group, start_wrapped, wrap
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.worker import frames
 from indexer.errors import BadInput, SandboxError, ToolchainError
@@ -55,7 +55,7 @@ class Reply:
 
 @dataclass(slots=True)
 class _Running:
-    process: subprocess.Popen[bytes]
+    process: SandboxedProcess
     errors: IO[bytes]
     wrapped: Wrapped
     folder: tempfile.TemporaryDirectory[str] | None
@@ -232,7 +232,7 @@ class Worker:
     def _wrap(
         self, policy: SandboxPolicy, environment: dict[str, str]
     ) -> tuple[Wrapped, tempfile.TemporaryDirectory[str] | None]:
-        """Wrap the program; without a sandbox (and only when that is allowed) it gets a folder outside of one."""
+        """Wrap the program; where the sandbox has no mounts of its own, it gets a folder made here."""
         program: list[str | Path] = [self.install.python, "-s", "-B", WORKER_FOLDER / "main.py"]
         wrapped = wrap([*program, "--own-pid-namespace"], policy, environment)
         if wrapped.isolated:
@@ -240,6 +240,7 @@ class Worker:
         folder = tempfile.TemporaryDirectory(prefix="tritonkb-worker-")
         plain = {"HOME": folder.name, "TMPDIR": folder.name, "TRITONKB_JOB_FOLDER": f"{folder.name}/job"}
         plain["TRITON_CACHE_DIR"] = f"{folder.name}/triton"
+        policy = dataclasses.replace(policy, scratch=Path(folder.name))
         return wrap(program, policy, {**environment, **plain}), folder
 
 

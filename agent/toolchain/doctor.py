@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agent import knowledge
 from agent.matching import mending_command
-from agent.sandbox import why_no_sandbox
+from agent.sandbox import sandbox_layers, why_no_bubblewrap, why_no_sandbox
 from agent.toolchain.backend_stub import write_stub
 from agent.toolchain.commits import read_commits, read_versions
 from agent.toolchain.install import AscendInstall, find_ascend, private_environment, read_pins
@@ -136,9 +136,10 @@ def check_backend(_surroundings: Surroundings) -> Check:
 
 def check_sandbox(_surroundings: Surroundings) -> Check:
     """Run a program in the sandbox."""
-    reason = why_no_sandbox()
+    reason, weaker = why_no_sandbox(), why_no_bubblewrap()
     if reason is None:
-        return _fine("sandbox", message("doctor.sandbox"))
+        key = "doctor.sandbox" if weaker is None else "doctor.sandbox_landlock"
+        return _fine("sandbox", message(key, layers=", ".join(sandbox_layers()), reason=weaker))
     fix = INSTALL_SANDBOX if "not found" in reason else ALLOW_NAMESPACES
     return _lacking("sandbox", message("doctor.no_sandbox", reason=reason), fix, SandboxError.exit_code)
 

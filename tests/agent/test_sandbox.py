@@ -1,7 +1,7 @@
 """What a stranger's program tries to do, it cannot; what it did is told, and nothing of it is left."""
 
 import os
-import shutil
+import re
 import signal
 import socket
 import subprocess
@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from agent import sandbox
-from agent.sandbox import Finished, OutOfMemory, SandboxPolicy, TimedOut, run_sandboxed, why_no_sandbox
+from agent.isolation.cgroup import cgroup_layers
+from agent.sandbox import Finished, OutOfMemory, SandboxPolicy, TimedOut, run_sandboxed, why_no_bubblewrap
 from indexer.errors import SandboxError
+from tests.without_landlock import run_without_landlock
 
 PYTHON = Path(sys.executable)
 FOLDERS = (PYTHON.absolute().parent.parent, PYTHON.resolve().parent.parent)
-pytestmark = pytest.mark.skipif(why_no_sandbox() is not None, reason=f"no sandbox here: {why_no_sandbox()}")
+pytestmark = pytest.mark.skipif(why_no_bubblewrap() is not None, reason=f"not here: {why_no_bubblewrap()}")
 
 
 def run(code: str, *, seconds: float = 20, memory_bytes: int = 512 << 20, scratch_bytes: int = 64 << 20):
@@ -181,18 +183,37 @@ def test_a_killed_caller_leaves_no_process():
         caller.wait()
 
 
-def test_without_a_sandbox_nothing_runs_unless_allowed(monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    why_no_sandbox.cache_clear()
-    try:
-        with pytest.raises(SandboxError, match=r"bwrap: not found.*apt-get install bubblewrap.*--unsafe-no-sandbox"):
-            run_sandboxed(["/bin/true"], SandboxPolicy())
-        outcome = run_sandboxed([shutil.which("true", path="/bin:/usr/bin") or "true"], SandboxPolicy(unsafe=True))
-        assert isinstance(outcome, Finished)
-        assert outcome.code == 0
-        assert "bubblewrap" not in outcome.layers
-    finally:
-        why_no_sandbox.cache_clear()
+def test_without_a_sandbox_nothing_runs_unless_allowed():
+    code = """
+from agent.sandbox import SandboxPolicy, run_sandboxed
+from indexer.errors import SandboxError
+try:
+    run_sandboxed(["/bin/true"], SandboxPolicy())
+except SandboxError as error:
+    print(error, error.exit_code)
+outcome = run_sandboxed(["/bin/true"], SandboxPolicy(unsafe=True))
+print(outcome.code, outcome.layers)
+"""
+    refused, allowed = run_without_landlock(code, "/nowhere").stdout.splitlines()
+    assert re.search(r"bwrap: not found; Landlock: ABI 0.*apt-get install bubblewrap.*--unsafe-no-sandbox", refused)
+    assert refused.endswith(str(SandboxError.exit_code))
+    assert allowed == "0 ('wall-clock',)"
+
+
+def test_the_processor_time_of_a_program_ends_too():
+    policy = SandboxPolicy(20, 512 << 20, 64 << 20, FOLDERS, cpu_seconds=1)
+    outcome = run_sandboxed([PYTHON, "-I", "-B", "-c", "while True: pass"], policy)
+    assert isinstance(outcome, Finished)
+    assert outcome.code in {128 + signal.SIGKILL, 128 + signal.SIGXCPU}
+
+
+@pytest.mark.skipif("memory-cgroup" not in cgroup_layers(), reason="no control group can be made here")
+def test_memory_of_all_processes_together_is_limited():
+    hold = "x = bytearray(b'1') * (60 << 20); import time; time.sleep(10)"
+    start = f"subprocess.Popen([sys.executable, '-I', '-S', '-c', {hold!r}])"
+    code = f"import os, subprocess, sys\nfor _ in range(6): {start}"
+    outcome = run(code + "\nsys.exit(os.wait()[1] != 0)", memory_bytes=96 << 20)
+    assert isinstance(outcome, OutOfMemory)
 
 
 def _running(word: str) -> bool:

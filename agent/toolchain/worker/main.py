@@ -18,6 +18,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ import phase
 
 OUTPUT_LIMIT_BYTES = 64 << 10
 # prctl(2), linux/prctl.h.
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _WATCH_SECONDS = 0.05
 
 
@@ -35,6 +36,8 @@ def main() -> None:
     """Serve jobs until stdin closes."""
     alone = "--own-pid-namespace" in sys.argv
     _die_with_parent()
+    if not alone:  # what a job leaves behind becomes a child of this process, and is found
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     job_folder = Path(os.environ.get("TRITONKB_JOB_FOLDER", "/scratch/job"))
     requests, answers = _take_protocol()
     frames.widen(answers)
@@ -226,17 +229,39 @@ def _own_bytes(process: Path) -> int:
 
 
 def _kill(child: int, *, alone: bool) -> None:
-    """Kill the job's process group and, in a pid namespace of our own, whatever else it left behind."""
+    """Kill the job's process group and whatever else it left behind.
+
+    In a pid namespace of our own that is everything; else our children, among them those that lost their parent.
+    """
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    if alone:
-        for entry in list(Path("/proc").iterdir()):
-            if entry.name.isdigit() and int(entry.name) not in {1, os.getpid()}:
-                with contextlib.suppress(OSError):
-                    os.kill(int(entry.name), signal.SIGKILL)
+    while left := _others() if alone else _children():
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG if alone else 0)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
+
+
+def _others() -> list[int]:
+    """Return the processes of this pid namespace but its first one and us, those that are dead already left out."""
+    return [pid for pid, state, _ in _processes() if pid not in {1, os.getpid()} and state != "Z"]
+
+
+def _children() -> list[int]:
+    return [pid for pid, _, parent in _processes() if parent == os.getpid()]
+
+
+def _processes() -> Iterator[tuple[int, str, int]]:
+    """Yield id, state and parent of each process (proc(5), stat; the name in parentheses may hold spaces)."""
+    for entry in list(Path("/proc").iterdir()):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+                yield int(entry.name), state, int(parent)
 
 
 if __name__ == "__main__":

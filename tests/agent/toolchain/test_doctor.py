@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent.cli.main import run
-from agent.sandbox import why_no_sandbox
 from agent.toolchain.doctor import CHECKS, Surroundings, check_disk, check_index, check_sandbox, check_toolchain
 from agent.toolchain.provision import read_installed
 from indexer.errors import SandboxError, StoreError, ToolchainError
+from tests.without_landlock import run_without_landlock
 
 NOWHERE = Surroundings(store=None, embedder=None)
 
@@ -45,15 +45,17 @@ def test_disk_space_is_looked_up_where_the_data_will_be(tmp_path: Path) -> None:
     assert check.detail.values["folder"] == tmp_path / "not/yet/there"
 
 
-def test_without_bubblewrap_the_sandbox_is_essential_and_missing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    why_no_sandbox.cache_clear()
+def test_without_any_sandbox_it_is_essential_and_missing() -> None:
+    code = "from agent.toolchain.doctor import Surroundings, check_sandbox\n"
+    code += "check = check_sandbox(Surroundings(store='', embedder=None))\nprint(check.ok, check.exit_code, check.fix)"
+    told = run_without_landlock(code, "/nowhere").stdout
+    assert told.startswith(f"False {SandboxError.exit_code}")
+    assert "apt-get install bubblewrap" in told
+
+
+def test_the_layers_in_force_are_shown() -> None:
     check = check_sandbox(NOWHERE)
-    why_no_sandbox.cache_clear()
-    assert (check.ok, check.exit_code) == (False, SandboxError.exit_code)
-    assert "apt-get install bubblewrap" in check.fix
+    assert "no-network" in check.detail.values["layers"]
 
 
 def test_the_sandbox_check_names_the_exit_code_that_a_command_would_give() -> None:

@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from agent.capture import capture
+from agent.isolation.landlock import why_no_landlock
 from agent.records import KernelSource
-from agent.sandbox import SandboxPolicy, why_no_sandbox
+from agent.sandbox import SandboxPolicy, why_no_bubblewrap
 from agent.toolchain import client
 from agent.toolchain.client import Worker
 from agent.toolchain.install import find_ascend
 from agent.toolchain.worker import frames
 from indexer.errors import BadInput, SandboxError, TritonkbError
 from indexer.messages import message, render
+from tests.without_landlock import run_without_landlock
 
 HOSTS = Path(__file__).parent.parent.parent / "kernels" / "hosts"
 GOOD = KernelSource(HOSTS / "functions.py", (HOSTS / "functions.py").read_text())
@@ -213,23 +215,47 @@ def test_a_crash_of_the_front_end_is_the_diagnostic_of_one_launch(strict):
 
 
 @pytest.mark.toolchain
-def test_without_a_sandbox_a_worker_runs_only_when_allowed(monkeypatch, tmp_path):
+@pytest.mark.skipif(why_no_landlock() is not None, reason=f"not here: {why_no_landlock()}")
+def test_without_bubblewrap_a_worker_runs_under_landlock_and_ends_what_jobs_leave(monkeypatch, tmp_path):
     install = find_ascend()
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setenv("SECRET_KEY", "secret")
     monkeypatch.setattr(tempfile, "tempdir", None)
-    why_no_sandbox.cache_clear()
+    why_no_bubblewrap.cache_clear()
+    left = "import subprocess\nprint(subprocess.Popen(['/usr/bin/setsid', '/bin/sleep', '60']).pid)\n"
     try:
-        with Worker(install, SandboxPolicy()) as worker, pytest.raises(SandboxError) as caught:
+        with Worker(install, SandboxPolicy()) as worker:
+            daemon = int(host(worker, left + GOOD.text).output.split()[0])
+            assert not Path(f"/proc/{daemon}").exists()
+            assert "landlock" in worker.layers
             works(worker)
-        assert caught.value.exit_code == 6
-        with Worker(install, SandboxPolicy(unsafe=True)) as worker:
-            assert "SECRET" not in host(worker, "import os\nprint(list(os.environ))\n" + GOOD.text).output
-            assert worker.layers == ("wall-clock",)
         assert list(tmp_path.iterdir()) == []
     finally:
-        why_no_sandbox.cache_clear()
+        why_no_bubblewrap.cache_clear()
+
+
+@pytest.mark.slow
+@pytest.mark.toolchain
+def test_without_any_sandbox_a_worker_runs_only_when_allowed(monkeypatch, tmp_path):
+    code = """
+from agent.sandbox import SandboxPolicy
+from agent.toolchain.client import Worker
+from agent.toolchain.install import find_ascend
+from indexer.errors import SandboxError
+install = find_ascend()
+try:
+    with Worker(install, SandboxPolicy()) as worker:
+        worker.request("capture", {})
+except SandboxError as error:
+    print("refused", error.exit_code)
+with Worker(install, SandboxPolicy(unsafe=True)) as worker:
+    worker.start_early()
+    worker._ready()
+    print(worker.layers)
+"""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert run_without_landlock(code, "/nowhere").stdout == "refused 6\n('wall-clock',)\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.toolchain

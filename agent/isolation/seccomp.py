@@ -1,7 +1,8 @@
-"""The filter of system calls that a sandboxed program runs under, as a classic BPF program for bubblewrap.
+"""The filter of system calls that a sandboxed program runs under, as a classic BPF program.
 
 It denies what no kernel host needs and what has let programs out of sandboxes: tracing, keys, io_uring, BPF, mounts,
-new namespaces, modules. Everything else is allowed; files, network and processes are the sandbox's own matter.
+new namespaces, modules, the clock. Everything else is allowed; files, network and processes are the sandbox's own
+matter, except where no namespace keeps the network away: then sockets are denied too.
 """
 
 from __future__ import annotations
@@ -17,25 +18,30 @@ _X86_64 = {
     "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "unshare": 272, "setns": 308, "mount": 165, "umount2": 166,
     "pivot_root": 155, "chroot": 161, "open_by_handle_at": 304, "init_module": 175, "finit_module": 313,
     "delete_module": 176, "kexec_load": 246, "kexec_file_load": 320, "reboot": 169, "swapon": 167, "swapoff": 168,
-    "acct": 163, "kcmp": 312,
+    "acct": 163, "kcmp": 312, "syslog": 103, "iopl": 172, "ioperm": 173, "clock_settime": 227, "settimeofday": 164,
+    "adjtimex": 159, "clock_adjtime": 305, "sethostname": 170, "setdomainname": 171, "fanotify_init": 300,
+    "quotactl": 179, "vhangup": 153, "lookup_dcookie": 212, "uselib": 134, "modify_ldt": 154, "nfsservctl": 180,
 }  # fmt: skip
 _AARCH64 = {
     "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "add_key": 217, "request_key": 218, "keyctl": 219,
     "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "unshare": 97, "setns": 268, "mount": 40, "umount2": 39,
     "pivot_root": 41, "chroot": 51, "open_by_handle_at": 265, "init_module": 105, "finit_module": 273,
     "delete_module": 106, "kexec_load": 104, "kexec_file_load": 294, "reboot": 142, "swapon": 224, "swapoff": 225,
-    "acct": 89, "kcmp": 272,
+    "acct": 89, "kcmp": 272, "syslog": 116, "clock_settime": 112, "settimeofday": 170, "adjtimex": 171,
+    "clock_adjtime": 266, "sethostname": 161, "setdomainname": 162, "fanotify_init": 262, "quotactl": 60,
+    "vhangup": 58, "lookup_dcookie": 18, "nfsservctl": 42,
 }  # fmt: skip
 # Newer calls have one number everywhere.
 _EVERYWHERE = {
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "pidfd_getfd": 438, "mount_setattr": 442,
+    "process_madvise": 440, "memfd_secret": 447, "process_mrelease": 448,
 }  # fmt: skip
 _CLONE3 = 435
-# machine: (AUDIT_ARCH of linux/audit.h, number of clone, the others)
-_MACHINES: Mapping[str, tuple[int, int, Mapping[str, int]]] = {
-    "x86_64": (0xC000003E, 56, _X86_64),
-    "aarch64": (0xC00000B7, 220, _AARCH64),
+# machine: (AUDIT_ARCH of linux/audit.h, number of clone, of socket, the others)
+_MACHINES: Mapping[str, tuple[int, int, int, Mapping[str, int]]] = {
+    "x86_64": (0xC000003E, 56, 41, _X86_64),
+    "aarch64": (0xC00000B7, 220, 198, _AARCH64),
 }
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET of linux/sched.h.
 _NEW_NAMESPACES = 0x7E020000
@@ -48,13 +54,16 @@ _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 
 
-def system_call_filter(machine: str | None = None) -> bytes | None:
-    """Return the program for `machine` (this one), None for an architecture whose numbers we do not know."""
+def system_call_filter(machine: str | None = None, *, sockets: bool = True) -> bytes | None:
+    """Return the program for `machine` (this one), None for an architecture whose numbers we do not know.
+
+    Without `sockets`, none can be made; a pair of connected ones, which leads nowhere, still can.
+    """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
         return None
-    architecture, clone, numbers = known
-    denied = [*numbers.values(), *_EVERYWHERE.values()]
+    architecture, clone, socket, numbers = known
+    denied = [*numbers.values(), *_EVERYWHERE.values(), *(() if sockets else (socket,))]
     deny, allow = _ERRNO | errno.EPERM, _ALLOW
     program: list[tuple[int, int, int, int]] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
