@@ -15,6 +15,7 @@ from recorder import Recorder
 from rejection import Rejection
 from triton.compiler.compiler import make_backend
 from triton.runtime.driver import driver
+from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
 
@@ -99,6 +100,29 @@ def name_types(host: Host, recorder: Recorder) -> None:
 
 def _record_bare(host: Host, recorder: Recorder) -> None:
     """Form 5: the command line gives types, constants and grid."""
+    kernel, signature = _bare_kernel(host)
+    call = _explicit(recorder, kernel, signature, dict(host.entry.constexprs))
+    call.grid = _fixed_grid(host.entry.grid or [1])
+    recorder.add(call)
+
+
+def launch_bare(host: Host, recorder: Recorder, inputs: tuple[Any, ...]) -> None:
+    """Launch form 5's kernel with values; the interpreter's kernels take them as any caller gives them."""
+    if not kernels_of(host):
+        kernel = _pick(interpreted_kernels(host), host.entry.kernel)
+        names = [name for name in kernel.arg_names if name not in host.entry.constexprs]
+        bound = {**dict(zip(names, inputs, strict=True)), **host.entry.constexprs}
+        guard(lambda: kernel[_fixed_grid(host.entry.grid or [1])](**bound), host.path)
+        return
+    kernel, signature = _bare_kernel(host)
+    call = _explicit(recorder, kernel, signature, dict(host.entry.constexprs))
+    call.grid, call.bound = _fixed_grid(host.entry.grid or [1]), dict(zip(signature, inputs, strict=True))
+    call.shapes = describe_arguments(call)
+    recorder.add(call)
+
+
+def _bare_kernel(host: Host) -> tuple[JITFunction, dict[str, str]]:
+    """Return form 5's kernel with the types of its run-time arguments; raises `Rejection` where they do not fit."""
     kernels = kernels_of(host)
     if not kernels:
         raise Rejection("no_kernel")
@@ -115,9 +139,7 @@ def _record_bare(host: Host, recorder: Recorder) -> None:
     unknown = [name for name in host.entry.constexprs if name not in kernel.arg_names]
     if unknown:
         raise Rejection("bad_constexpr", name=unknown[0], names=", ".join(kernel.arg_names))
-    call = _explicit(recorder, kernel, signature, dict(host.entry.constexprs))
-    call.grid = _fixed_grid(host.entry.grid or [1])
-    recorder.add(call)
+    return kernel, signature
 
 
 def _is_type(kind: str) -> bool:
@@ -126,7 +148,7 @@ def _is_type(kind: str) -> bool:
     return kind.removeprefix("*").removeprefix("k") in {*type_canonicalisation_dict.values(), "i1", "u1"}
 
 
-def _pick(kernels: dict[str, JITFunction], name: str) -> JITFunction:
+def _pick(kernels: dict[str, Any], name: str) -> Any:
     if name:
         if name not in kernels:
             raise _unknown_kernel(name, list(kernels))
@@ -137,7 +159,7 @@ def _pick(kernels: dict[str, JITFunction], name: str) -> JITFunction:
     return kernels[entries[0]]
 
 
-def _not_called_by_others(kernels: dict[str, JITFunction]) -> list[str]:
+def _not_called_by_others(kernels: dict[str, Any]) -> list[str]:
     """Leave out jitted helpers that another kernel calls."""
     called = {
         name for name in kernels for other, fn in kernels.items() if other != name and name in fn.fn.__code__.co_names
@@ -153,6 +175,12 @@ def kernels_of(host: Host) -> dict[str, JITFunction]:
         if fn is not None and fn.fn.__code__.co_filename == host.path:
             found[fn.__name__] = fn
     return found
+
+
+def interpreted_kernels(host: Host) -> dict[str, Any]:
+    """Return the file's kernels where Triton's interpreter runs them, by name."""
+    found = {name: value for name, value in host.namespace.items() if isinstance(value, InterpretedFunction)}
+    return {name: fn for name, fn in found.items() if fn.fn.__code__.co_filename == host.path}
 
 
 def _unwrap(value: Any) -> JITFunction | None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import forms
 import torch
-from capturing import name_types
+from capturing import launch_bare, name_types
 from forms import Host, guard
 from hosting import Stage
 from launching import Interpreted, Libraries
 from lowering import lower_calls
+from recorder import Choice, Recorder
 from rejection import Rejection
 from values import Decoder, Encoder
+from watching import Dependence, Seal
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -47,18 +50,24 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
     decoder = Decoder(blobs)
     inputs, initial = decoder.decode(header["inputs"]), decoder.decode(header["initial"])
     before = [_storage_copy(t) for t in tensors_in(inputs)]
-    ran = Interpreted() if INTERPRETED else Libraries(header["libraries"], blobs, folder)
+    choice = Choice(int(header.get("config", 0)))
+    ran = Interpreted(choice) if INTERPRETED else Libraries(header["libraries"], blobs, folder, choice)
     ran.attach(stage.recorder)
     outputs: Any = None
+    watch, seal = ran.watch, Seal()
     with stage.mode:
         try:
-            host = stage.load()
+            with watch if forms.tell_form(stage.text, stage.entry) == forms.SCRIPT else nullcontext():
+                host = stage.load()
             if host.form == forms.CONSTANTS and not INTERPRETED:
                 name_types(host, stage.recorder)
-            outputs = _call(host, inputs, initial)
+            _call_before(host, stage.recorder, header, blobs)
+            with watch:
+                outputs = _call(host, stage.recorder, inputs, initial)
         except Rejection:
             if not ran.missing:
                 raise
+        broken = seal.broken()
     if ran.missing:
         launches = lower_calls(list(ran.missing.values()), str(stage.path), isolated=header.get("isolated", False))
         return {"status": "missing", "launches": launches, "printed_file": str(stage.path)}, []
@@ -69,9 +78,19 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
         "changed": _changed(inputs, before, encoder),
         "launches": ran.report(),
         "strays": list(ran.strays),
+        "configs": choice.most,
+        "work": watch.work,
+        "broken": broken,
         "printed_file": str(stage.path),
     }
     return answer, encoder.blobs
+
+
+def _call_before(host: Host, recorder: Recorder, header: dict[str, Any], blobs: list[bytes]) -> None:
+    """Call the host with other inputs first, where a case asks for that: what it remembers of them then shows."""
+    if header.get("before") is not None:
+        decoder = Decoder(blobs)
+        _call(host, recorder, decoder.decode(header["before"]), decoder.decode(header["initial"]))
 
 
 def _changed(inputs: Any, before: list[torch.Tensor], encoder: Encoder) -> dict[str, Any]:
@@ -80,11 +99,12 @@ def _changed(inputs: Any, before: list[torch.Tensor], encoder: Encoder) -> dict[
     return {str(i): encoder.encode(t) for i, (t, old) in pairs if not torch.equal(_storage_copy(t), old)}
 
 
-def _call(host: Host, inputs: tuple[Any, ...], initial: tuple[Any, ...]) -> Any:
+def _call(host: Host, recorder: Recorder, inputs: tuple[Any, ...], initial: tuple[Any, ...]) -> Any:
     if host.form == forms.SCRIPT and not host.entry.function:
         return None
     if host.form == forms.BARE:
-        raise Rejection("no_inputs")
+        launch_bare(host, recorder, inputs)
+        return None
     if host.form == forms.CONSTANTS and host.get("run") is None:
         grid, constants = host.get("GRID") or (1,), dict(host.get("CONSTS") or {})
         guard(lambda: host.namespace["KERNEL"][grid](*inputs, **constants), host.path)
@@ -99,17 +119,25 @@ def reference(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple
     with stage.mode:
         host = stage.load()
         try:
-            outputs = _refer(host, header, blobs, upcast=True)
+            outputs, found = _refer(host, header, blobs, upcast=True)
             upcast = all(t.dtype == torch.float64 for t in tensors_in(outputs) if t.is_floating_point())
         except Rejection:
             upcast = False
         if not upcast:
-            outputs = _refer(host, header, blobs, upcast=False)
+            outputs, found = _refer(host, header, blobs, upcast=False)
     encoder = Encoder()
-    return {"status": "ok", "outputs": encoder.encode(outputs), "upcast": upcast}, encoder.blobs
+    answer = {
+        "status": "ok",
+        "outputs": encoder.encode(outputs),
+        "upcast": upcast,
+        "whole": sorted(found.whole) if found.dense else [],
+        "product_flops": found.product_flops if found.dense else 0,
+    }
+    return answer, encoder.blobs
 
 
-def _refer(host: Host, header: dict[str, Any], blobs: list[bytes], *, upcast: bool) -> Any:
+def _refer(host: Host, header: dict[str, Any], blobs: list[bytes], *, upcast: bool) -> tuple[Any, Dependence]:
+    """Return the reference's answer, and which inputs that needs whole."""
     decoder = Decoder(blobs)
     inputs, initial = decoder.decode(header["inputs"]), decoder.decode(header["initial"])
     torch.manual_seed(int(header.get("seed", 0)))
@@ -120,7 +148,9 @@ def _refer(host: Host, header: dict[str, Any], blobs: list[bytes], *, upcast: bo
         function = guard(lambda: model(*initial), host.path)
         function = function.double() if upcast else function
     given = _upcast(inputs) if upcast else inputs
-    return guard(lambda: function(*given), host.path)
+    found = Dependence(tensors_in(given))
+    with found:
+        return guard(lambda: function(*given), host.path), found
 
 
 def _upcast(value: Any) -> Any:

@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from guarding import Loan
 from launches import Call, resolve_grid
-from recorder import Recorder
+from recorder import Choice, Recorder
 from rejection import Rejection
 from triton.runtime import interpreter
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import TensorWrapper
+from watching import Watch
 
 _C_TYPES: dict[str, Any] = {
     "i1": ctypes.c_bool,
@@ -37,7 +38,8 @@ _KEPT_BY_INTERPRETER = {"grid", "warmup"}
 class Libraries:
     """Calls `run_<kernel>(arguments…, grid x, y, z)` of each launch's library; notes the launches that have none."""
 
-    def __init__(self, libraries: dict[str, int], blobs: list[bytes], folder: Path) -> None:
+    def __init__(self, libraries: dict[str, int], blobs: list[bytes], folder: Path, choice: Choice) -> None:
+        self.choice, self.watch = choice, Watch()
         self.paths: dict[str, Path] = {}
         self.missing: dict[str, Call] = {}
         self.seen: list[torch.Tensor] = []
@@ -49,10 +51,9 @@ class Libraries:
             self.paths[key].write_bytes(blobs[index])
 
     def attach(self, recorder: Recorder) -> None:
-        """Take the launches of `recorder`; of an autotune group, the configuration that has a library is chosen."""
+        """Take the launches of `recorder`."""
         self._recorder = recorder
-        recorder.on_call = self.launch
-        recorder.choose = lambda call: call.key in self.paths
+        recorder.on_call, recorder.choice = self.launch, self.choice
         recorder.install()
 
     def report(self) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ class Libraries:
         if call.key not in self.paths:
             self.missing.setdefault(call.key, call)
             return
-        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
+        with self.watch.paused(), torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
             loan = Loan()
             lent = {name: loan.lend(name, call.bound[name]) for name in call.run_time_names}
             arguments = [_c_value(name, call.signature[name], lent[name]) for name in call.run_time_names]
@@ -83,15 +84,16 @@ class Libraries:
 class Interpreted:
     """Lets Triton's interpreter run each launch, and keeps a list of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, choice: Choice) -> None:
+        self.choice, self.watch = choice, Watch()
         self.missing: dict[str, Call] = {}
         self.seen: list[torch.Tensor] = []
         self.strays: dict[str, None] = {}
         self._made: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def attach(self, _recorder: Recorder) -> None:
-        """Wrap the interpreter's launch; an autotuner takes its first configuration instead of timing all."""
-        inner = interpreter.GridExecutor.__call__
+        """Wrap the interpreter's launch."""
+        inner, choice = interpreter.GridExecutor.__call__, self.choice
 
         def call(executor: Any, *args: Any, **kwargs: Any) -> None:
             known = {*executor.arg_names, *_KEPT_BY_INTERPRETER}
@@ -99,12 +101,12 @@ class Interpreted:
             self._run(inner, executor, args, kept)
 
         interpreter.GridExecutor.__call__ = call
-        Autotuner._bench = lambda *_args, **_kwargs: [1.0, 1.0, 1.0]  # noqa: SLF001 - the only door
+        Autotuner._bench = lambda tuner, *_args, config, **_meta: choice.bench(tuner, config=config)  # noqa: SLF001
 
     def _run(self, inner: Callable[..., None], executor: Any, args: Any, kwargs: dict[str, Any]) -> None:
         bound = {**dict(zip(executor.arg_names, args, strict=False)), **kwargs}
         executor.grid = resolve_grid(executor.grid, bound)
-        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
+        with self.watch.paused(), torch._C.DisableTorchFunction():  # noqa: SLF001 - the only door
             loan = Loan()
             names = [*executor.arg_names, *("" for _ in args)]
             lent = [loan.lend(name, value) for name, value in zip(names, args, strict=False)]

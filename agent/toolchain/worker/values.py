@@ -6,6 +6,9 @@ from typing import Any
 
 import torch
 
+# Another kind of tensor may compute what it holds only when it is asked, after the host has been timed.
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+
 
 class Encoder:
     """Collects the storages of the tensors it meets; two views of one storage stay views of one."""
@@ -17,7 +20,7 @@ class Encoder:
 
     def encode(self, value: Any) -> Any:
         """Encode a nested value; what is neither plain nor a tensor is named by its repr."""
-        if isinstance(value, torch.Tensor):
+        if type(value) in _TENSORS:
             return self._tensor(value)
         if value is None or isinstance(value, bool | int | float | str):
             return value

@@ -45,11 +45,13 @@ def make_inputs(worker: Worker, source: KernelSource, seed: int = 0, shape: int 
     return worker.request("inputs", {**fields, "seed": seed, "shape_index": shape}, blobs)
 
 
-def ask(worker: Worker, job: str, source: KernelSource, inputs: Reply | None, libraries: dict[str, Path]) -> Reply:
+def ask(
+    worker: Worker, job: str, source: KernelSource, inputs: Reply | None, libraries: dict[str, Path], **more: object
+) -> Reply:
     blobs = list(inputs.blobs) if inputs else []
     numbers = {key: len(blobs) + i for i, key in enumerate(libraries)}
     tree = {name: inputs.fields[name] if inputs else NOTHING for name in ("inputs", "initial")}
-    fields = {**job_of(source, TARGET)[0], **tree, "seed": 5, "libraries": numbers}
+    fields = {**job_of(source, TARGET)[0], **tree, "seed": 5, "libraries": numbers, **more}
     return worker.request(job, fields, [*blobs, *(path.read_bytes() for path in libraries.values())])
 
 
@@ -60,8 +62,10 @@ def missing(worker: Worker, source: KernelSource, inputs: Reply) -> dict[str, An
     return item
 
 
-def run(worker: Worker, source: KernelSource, inputs: Reply | None, libraries: dict[str, Path]) -> Reply:
-    reply = ask(worker, "execute", source, inputs, libraries)
+def run(
+    worker: Worker, source: KernelSource, inputs: Reply | None, libraries: dict[str, Path], **more: object
+) -> Reply:
+    reply = ask(worker, "execute", source, inputs, libraries, **more)
     assert reply.status == "ok"
     return reply
 
@@ -144,12 +148,15 @@ def test_an_input_that_the_kernel_changed_is_returned(worker, tmp_path):
 
 @pytest.mark.toolchain
 @needs_compiler
-def test_the_configuration_that_has_a_library_is_the_one_that_runs(worker, tmp_path):
+def test_the_configuration_that_is_asked_for_is_the_one_that_runs(worker, tmp_path):
     source = read("tuned.py")
     inputs = make_inputs(worker, source)
     second = capture(worker, source, TARGET).launches[1].launch
     code = "void run_sum_kernel(float *x, float *total, int n, int gx, int gy, int gz) { total[0] += gx; }"
-    done = run(worker, source, inputs, {second.key: build(code, tmp_path)})
+    libraries = {second.key: build(code, tmp_path)}
+    assert ask(worker, "execute", source, inputs, libraries).status == "missing"
+    done = run(worker, source, inputs, libraries, config=1)
+    assert done.fields["configs"] == 3  # one of them pruned
     assert arrays(done, "outputs")[0].tolist() == [10.0]  # two launches of five programs each, with BLOCK=128
     assert [item["constexprs"]["BLOCK"] for item in done.fields["launches"]] == [128]
 
