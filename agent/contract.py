@@ -13,6 +13,11 @@ from pydantic import Field
 from agent.contract_parts import Doc as Doc  # noqa: PLC0414 - the form of all documents, and of others' too
 from agent.contract_parts import EvidenceDoc as EvidenceDoc  # noqa: PLC0414
 from agent.contract_parts import ExplanationDoc
+from agent.contract_run import ChecksDoc as ChecksDoc  # noqa: PLC0414 - parts of what stands here
+from agent.contract_run import ClaimVerdict, ModelDoc, ModelTurnDoc, PassageTextDoc
+from agent.contract_run import EscalationDoc as EscalationDoc  # noqa: PLC0414
+from agent.contract_run import RewriteDoc as RewriteDoc  # noqa: PLC0414
+from agent.contract_run import TokensDoc as TokensDoc  # noqa: PLC0414
 from agent.profile.documents import ProfilesDoc
 
 Basis = Literal["measured", "predicted"]
@@ -325,44 +330,22 @@ class DiagnoseDoc(Doc):
     portability: list[str] = Field(default_factory=list)
 
 
-class EscalationDoc(Doc):
-    """One step down the ladder."""
+class CandidateDoc(Doc):
+    """A candidate of a round besides the one that the round is about; `untried`: a cheaper one was kept first."""
 
-    from_: str = Field(alias="from")
-    to: str
+    rewrite: RewriteDoc
+    verdict: Verdict | Literal["untried"]
+    claim_verdict: ClaimVerdict
+    cost: CostDoc | None
     reason: str
-
-
-class RewriteDoc(Doc):
-    """A candidate: who made it, on what ground, and how it differs from the best so far."""
-
-    name: str
-    author: Literal["rule", "model"]
-    symptom: str
-    line_text: str
-    claim: str
-    precondition: str
-    citations: list[str]
-    diff: str
-
-
-class ChecksDoc(Doc):
-    """How a candidate was checked."""
-
-    level: Literal["linalg_cpu", "interpreter", "device", "none"]
-    verdict: str
-    cases: int
-    seeds: list[int]
-    shapes: list[str]
-    max_error: float | None
-    tolerance: str
-    reasons: list[str]
-    not_covered: list[str]
-    sandbox: list[str]
+    sha256: str
 
 
 class RoundDoc(Doc):
-    """One round of optimisation."""
+    """One round of optimisation: the climb, what was proposed, what became of the best candidate, and of the others.
+
+    `ir_before` and `ir_after` are the IR of the finding's line; `passages` are those that no earlier round cites.
+    """
 
     n: int
     entry_rung: str
@@ -373,9 +356,18 @@ class RoundDoc(Doc):
     verdict: Verdict
     checks: ChecksDoc
     cost: CostDoc | None
-    claim_verdict: Literal["realised", "refuted", "open"]
+    claim_verdict: ClaimVerdict
     reason: str
     seconds: float
+    entry_reason: str = ""
+    ladder: list[RungDoc] = Field(default_factory=list)
+    candidates: list[CandidateDoc] = Field(default_factory=list)
+    model: ModelTurnDoc | None = None
+    ir_before: str = ""
+    ir_after: str = ""
+    passages: list[PassageTextDoc] = Field(default_factory=list)
+    lessons: list[str] = Field(default_factory=list)
+    tokens: TokensDoc = TokensDoc()
 
 
 class BaselineDoc(Doc):
@@ -408,8 +400,13 @@ class OptimizeDoc(Doc):
     best: BestDoc
     rounds: list[RoundDoc]
     stopped: str
-    tokens: dict[str, int]
+    tokens: TokensDoc
     seconds: float
+    launch: LaunchDoc | None = None
+    ladder: str = "full"
+    model: ModelDoc | None = None
+    # All that findings and rounds cite.
+    passages: list[PassageTextDoc] = Field(default_factory=list)
 
 
 class BenchKernelDoc(Doc):

@@ -44,7 +44,7 @@ def judge(
     left = [s for s in symptom.detect(after) if structure.line is None or s.line in lines]
     if left:
         return Counterfactual(variant.change, "refuted", structure.excerpt, left[0].excerpt)
-    return Counterfactual(variant.change, "confirmed", structure.excerpt, _line_excerpt(after, lines))
+    return Counterfactual(variant.change, "confirmed", structure.excerpt, line_excerpt(after, lines))
 
 
 def _still_there(after: Subject, structure: Structure, symptom: Symptom) -> bool:
@@ -58,7 +58,7 @@ def _same_lines(line: int | None, before: str, after: str) -> frozenset[int | No
     return frozenset({line, None if line is None else line + shift})
 
 
-def _line_excerpt(after: Subject, lines: frozenset[int | None]) -> str:
+def line_excerpt(after: Subject, lines: frozenset[int | None]) -> str:
     """Print what is on the line in the last module now."""
     final = after.compilation.hivm
     ops = [op for f in device_functions(final) for op in f.walk() if line_of(op) in lines] if final is not None else []

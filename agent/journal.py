@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from agent.contract import Doc, OptimizeDoc, RoundDoc
+from agent.ladder import ROUNDS, Ladder
 from agent.records import KernelSource
 from indexer.errors import FULL, BadInput, StoreError
 
@@ -21,14 +22,34 @@ BEST = "best.py"
 RESULT = "run.json"
 
 
+EXCHANGES = "exchanges.jsonl"
+
+
 class StartDoc(Doc):
-    """The first line of a journal: what the run is about."""
+    """The first line of a journal: what the run is about.
+
+    `lessons` counts what the store had learnt when the run began; a run that goes on knows no more.
+    """
 
     kind: str = "start"
     file: str
     sha256: str
     target: str
     rounds: int
+    model: str = ""
+    ladder: Ladder = "full"
+    lessons: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a run is made: those that must be the same when it goes on."""
+
+    target: str
+    rounds: int = ROUNDS
+    model: str = ""
+    ladder: Ladder = "full"
+    lessons: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +59,7 @@ class Past:
     rounds: tuple[RoundDoc, ...]
     best_round: int
     best_text: str
+    candidates: tuple[str, ...]
 
 
 def digest(text: str) -> str:
@@ -50,7 +72,10 @@ def write_whole(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
         with suppress(OSError):  # there may be no folder to remove it from
@@ -74,39 +99,60 @@ class Journal:
         """Return the file that holds the best kernel so far."""
         return self.folder / BEST
 
-    def begin(self, source: KernelSource, target: str, rounds: int) -> None:
+    @property
+    def exchanges(self) -> Path:
+        """Return the file that holds what was said with a model."""
+        return self.folder / EXCHANGES
+
+    def begin(self, source: KernelSource, terms: Terms) -> None:
         """Start a run; raises `BadInput` when the folder already holds one."""
         if (self.folder / JOURNAL).exists():
             raise BadInput("journal.exists", folder=self.folder)
         write_whole(self.folder / INITIAL, source.text)
         write_whole(self.best, source.text)
-        start = StartDoc(file=str(source.path), sha256=digest(source.text), target=target, rounds=rounds)
-        self._append(start)
+        self._append(StartDoc(file=str(source.path), sha256=digest(source.text), **asdict(terms)))
 
-    def resume(self, source: KernelSource, target: str) -> Past:
-        """Read the rounds of an earlier run; raises `BadInput` when it is not a run of this file and target."""
+    def resume(self, source: KernelSource, terms: Terms) -> Past:
+        """Read the rounds of an earlier run; raises `BadInput` when it is not a run of this file on these terms."""
         start, rounds = self._read()
-        if start.sha256 != digest(source.text):
-            raise BadInput("journal.other_file", folder=self.folder, file=start.file)
-        if start.target != target:
-            raise BadInput("journal.other_target", folder=self.folder, target=start.target)
+        self._check(start, source, terms)
+        tried = [r.n for r in rounds if r.rewrite is not None]
+        if any(not self.candidate(n).exists() for n in tried):
+            raise BadInput("journal.damaged", folder=self.folder)
+        texts = {n: self.candidate(n).read_text(encoding="utf-8") for n in tried}
         kept = [r.n for r in rounds if r.verdict == "kept"]
         best = kept[-1] if kept else 0
-        if any(not self.candidate(r.n).exists() for r in rounds):
-            raise BadInput("journal.damaged", folder=self.folder)
-        text = source.text if not kept else self.candidate(best).read_text(encoding="utf-8")
+        text = texts[best] if kept else source.text
         write_whole(self.best, text)
-        return Past(rounds, best, text)
+        return Past(rounds, best, text, tuple(texts.values()))
+
+    def start(self) -> StartDoc:
+        """Return what a run was begun with; raises `BadInput` where there is none, or it cannot be read."""
+        return self._read()[0]
+
+    def _check(self, start: StartDoc, source: KernelSource, terms: Terms) -> None:
+        if start.sha256 != digest(source.text):
+            raise BadInput("journal.other_file", folder=self.folder, file=start.file)
+        if start.target != terms.target:
+            raise BadInput("journal.other_target", folder=self.folder, target=start.target)
+        if start.ladder != terms.ladder:
+            raise BadInput("journal.other_ladder", folder=self.folder, ladder=start.ladder)
+        if start.model and start.model != terms.model:
+            raise BadInput("journal.other_model", folder=self.folder, model=start.model)
 
     def candidate(self, number: int) -> Path:
         """Return the file of the candidate of round `number`."""
         return self.folder / "rounds" / f"{number:02d}" / "candidate.py"
 
-    def record(self, entry: RoundDoc, candidate: str) -> None:
-        """Keep one round: the candidate first, then the journal line that makes it count, then the best kernel."""
-        write_whole(self.candidate(entry.n), candidate)
+    def record(self, entry: RoundDoc, candidate: str | None) -> None:
+        """Keep one round: the candidate first, then the journal line that makes it count, then the best kernel.
+
+        A round for which nobody proposed anything has no candidate.
+        """
+        if candidate is not None:
+            write_whole(self.candidate(entry.n), candidate)
         self._append(entry)
-        if entry.verdict == "kept":
+        if entry.verdict == "kept" and candidate is not None:
             write_whole(self.best, candidate)
 
     def finish(self, result: OptimizeDoc) -> None:

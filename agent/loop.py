@@ -1,61 +1,48 @@
-"""The optimisation loop: diagnose the best kernel, try one rewrite, check it, cost it, keep the best, again."""
+"""The optimisation loop: diagnose the best kernel, let rules and model propose, try all, keep the best, again."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
-from agent.contract import (
-    BaselineDoc,
-    BestDoc,
-    ChecksDoc,
-    EscalationDoc,
-    FindingDoc,
-    OptimizeDoc,
-    RewriteDoc,
-    RoundDoc,
-    Verdict,
-)
+from agent.contract import BaselineDoc, BestDoc, OptimizeDoc, RoundDoc
+from agent.contract_run import ModelDoc, ModelTurnDoc, PassageTextDoc
 from agent.diagnose import Diagnosis, diagnose, line_text, subjects_of
-from agent.documents import cost_doc, diagnostic_docs, finding_doc
+from agent.documents import cost_doc, diagnostic_docs, launch_doc
+from agent.evidence import offer_rungs, restrict
 from agent.jobs import in_threads
-from agent.journal import Journal, digest
+from agent.journal import Journal, Terms, digest
 from agent.knowledge import Library
-from agent.ladder import escalations
-from agent.records import Finding, KernelSource, Lowering
+from agent.ladder import LADDERS, EntryRule, Past, Standing, enter_at, entry, stops
+from agent.llm.records import Request
+from agent.memory import LessonDoc, Memory, conditions_of, lessons_of, remember
+from agent.propose.model import ModelProposer
+from agent.propose.prompting import MOST_FINDINGS, Situation, say_lessons
+from agent.propose.records import Proposal
+from agent.propose.rules import MOST_OFFERS, Rules, rule_proposals
+from agent.propose.tokens import sum_tokens, tokens_doc
+from agent.records import KernelSource, Lowering, Rung
 from agent.request import Goal
-from agent.rewrite.table import Rule, rules_for
-from agent.sandbox import is_limit
-from agent.symptoms.base import Rewrite
+from agent.rewrite.table import rules_for
+from agent.round_documents import RoundFacts, RoundWriter
 from agent.symptoms.table import SYMPTOMS
-from agent.verify.check import Checks, Verifier
+from agent.trials import try_all
+from agent.verify.check import Verifier
 from agent.workbench import Workbench
-from indexer.errors import BadInput, SandboxError
-from indexer.messages import Lang, render
-from retriever.search import Index
-
-# Three comparable rounds within 2 % are a plateau (design, section 8).
-PLATEAU_ROUNDS = 3
-PLATEAU_SHARE = 0.02
-# A predicted gain below this is no gain: the model's rank inside a family is not good to better than this share (its
-# published misses on sweeps are between configurations 2 to 3 % apart).
-LEAST_GAIN = 0.02
-
-
-# A candidate that nothing could check is not kept: it is rejected, with the checks' reasons.
-_VERDICTS: dict[str, Verdict] = {"right": "kept", "wrong": "wrong", "cheating": "cheating", "unchecked": "rejected"}
+from indexer.errors import ModelError
+from indexer.messages import Lang, message, render
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """A rewrite offered for a finding."""
+class Help:
+    """What a run works with: the index, the model, what earlier runs taught; each may be missing."""
 
-    finding: Finding
-    rewrite: Rewrite
+    library: Library | None = None
+    model: ModelProposer | None = None
+    memory: Memory | None = None
+    rules: Rules = rules_for
 
 
 @dataclass(slots=True)
@@ -68,189 +55,222 @@ class _State:
     rounds: list[RoundDoc] = field(default_factory=list)
     tried: set[str] = field(default_factory=set)
     refuted: set[tuple[str, str, str]] = field(default_factory=set)
+    climbed: str = ""
+    left: str = ""
 
-    def is_new(self, offer: Rewrite, symptom: str, text: str) -> bool:
-        """Return whether an offer for a line of `text` was neither tried nor refuted in kind."""
-        return digest(offer.source) not in self.tried and (offer.name, symptom, text) not in self.refuted
+    def is_new(self, source: str, direction: tuple[str, str, str]) -> bool:
+        """Return whether a text was not tried, nor its direction refuted."""
+        return digest(source) not in self.tried and direction not in self.refuted
+
+    @property
+    def cited(self) -> set[str]:
+        """Return the passages whose text the rounds have."""
+        return {passage.id for entry in self.rounds for passage in entry.passages}
 
 
 class Optimizer:
-    """One run over one file; `on_round` is told of each finished round, `rules` gives a symptom's rewrites."""
+    """One run over one file; `on_round` is told of each finished round."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - a run needs its bench, its judge, its books, its listener and its rules
+    def __init__(
         self,
         bench: Workbench,
         verifier: Verifier,
-        library: Library | None,
+        help_: Help,
         journal: Journal,
         lang: Lang,
         on_round: Callable[[RoundDoc], None],
-        rules: Callable[[str], tuple[Rule, ...]] = rules_for,
     ) -> None:
         self.bench = bench
         self.verifier = verifier
-        self.library = library
+        self.help = help_
+        self.model = help_.model
         self.journal = journal
         self.lang: Lang = lang
         self.on_round = on_round
-        self.rules = rules
+        self.writer = RoundWriter(help_.library, lang)
         self._diagnoses: dict[str, Diagnosis] = {}
+        self._index = help_.library.index if help_.library is not None else None
 
     def run(self, source: KernelSource, goal: Goal, *, resume: bool = False) -> OptimizeDoc:
-        """Optimise `source`; a resumed run goes on after its last whole round."""
+        """Optimise `source`; a resumed run goes on after its last whole round. Raises `ModelError`."""
         started = time.monotonic()
-        state = self._resumed(source) if resume else self._begun(source, goal)
-        first = self._diagnose(source)
+        terms = self._terms(goal)
+        state = self._resumed(source, terms) if resume else self._begun(source, terms)
+        first = self._diagnose(source, goal)
         stopped = self._rounds(state, source, first.lowering, goal)
-        result = self._result(state, first, stopped, time.monotonic() - started)
+        result = self._result(state, first, stopped, goal, time.monotonic() - started)
         self.journal.finish(result)
+        if self.help.memory is not None and self._index is not None:
+            remember(self.help.memory.path, lessons_of(result, self.bench.target.arch, self._index))
         return result
 
-    def _diagnose(self, source: KernelSource) -> Diagnosis:
+    def first_request(self, source: KernelSource, goal: Goal) -> Request:
+        """Return what the model would be sent first, and send nothing."""
+        assert self.model is not None  # noqa: S101 - only a run with a model has one
+        state = _State(source, self.bench.lower(source), 0, tried={digest(source.text)})
+        return self.model.first_request(self._situation(state, goal)[1])
+
+    def _situation(self, state: _State, goal: Goal) -> tuple[EntryRule, Situation]:
+        """Climb from where the policy says, and gather what a round begins with."""
+        diagnosis = self._diagnose(state.source, goal)
+        offers = self._offers(state, diagnosis)
+        rule = entry(Standing(not state.rounds, state.climbed != state.source.text, offer_rungs(offers)))
+        diagnosis = dataclasses.replace(diagnosis, ladder=enter_at(diagnosis.ladder, rule))
+        return rule, Situation(diagnosis, offers, state.rounds, self._lessons(diagnosis), goal.ladder)
+
+    def _terms(self, goal: Goal) -> Terms:
+        lessons = self.help.memory.count if self.help.memory is not None else 0
+        model = self.model.chat.model if self.model is not None else ""
+        return Terms(self.bench.target.name, goal.rounds, model, goal.ladder, lessons)
+
+    def _diagnose(self, source: KernelSource, goal: Goal) -> Diagnosis:
         """Diagnose once what stays the best for several rounds."""
         known = self._diagnoses.get(source.text)
         if known is None:
-            known = self._diagnoses[source.text] = diagnose(self.bench, source, self._index, self.lang)
+            deepest: Rung = "source" if "source" in LADDERS[goal.ladder] else "ir"
+            found = diagnose(self.bench, source, self._index, self.lang, deepest)
+            known = self._diagnoses[source.text] = restrict(found, goal.ladder)
         return known
 
-    @property
-    def _index(self) -> Index | None:
-        return self.library.index if self.library is not None else None
-
-    def _begun(self, source: KernelSource, goal: Goal) -> _State:
+    def _begun(self, source: KernelSource, terms: Terms) -> _State:
         lowering = self.bench.lower(source)
-        self.journal.begin(source, self.bench.target.name, goal.rounds)
+        self.journal.begin(source, terms)
         return _State(source, lowering, 0, tried={digest(source.text)})
 
-    def _resumed(self, source: KernelSource) -> _State:
-        past = self.journal.resume(source, self.bench.target.name)
+    def _resumed(self, source: KernelSource, terms: Terms) -> _State:
+        past = self.journal.resume(source, terms)
         best = dataclasses.replace(source, text=past.best_text)
-        texts = [self.journal.candidate(r.n).read_text(encoding="utf-8") for r in past.rounds]
-        tried = {digest(source.text), *map(digest, texts)}
-        failed = [r.rewrite for r in past.rounds if r.rewrite is not None and r.claim_verdict == "refuted"]
-        refuted = {(w.name, w.symptom, w.line_text) for w in failed}
-        return _State(best, self.bench.lower(best), past.best_round, list(past.rounds), tried, refuted)
+        state = _State(best, self.bench.lower(best), past.best_round, list(past.rounds))
+        state.tried = {digest(source.text), *map(digest, past.candidates)}
+        for entry_ in past.rounds:
+            state.tried |= {c.sha256 for c in entry_.candidates if c.verdict != "untried"}
+            tried = [(c.rewrite, c.verdict, c.claim_verdict) for c in entry_.candidates]
+            if entry_.rewrite is not None:
+                tried.append((entry_.rewrite, entry_.verdict, entry_.claim_verdict))
+            state.refuted |= {(w.name, w.symptom, w.line_text) for w, v, c in tried if _is_refuted(v, c)}
+        if past.rounds:
+            # The text that the last round climbed: the best kernel before it.
+            state.climbed = best.text if past.rounds[-1].verdict != "kept" else ""
+        if self.model is not None:
+            self.model.chat.budget.prompt = sum(r.tokens.prompt for r in past.rounds)
+            self.model.chat.budget.completion = sum(r.tokens.completion for r in past.rounds)
+        return state
 
     def _rounds(self, state: _State, original: KernelSource, initial: Lowering, goal: Goal) -> str:
         """Go round until a stop rule holds; return its name."""
         while len(state.rounds) < goal.rounds:
             if _reached(initial, state.lowering, goal.target_speedup):
                 return "target"
-            if _is_plateau(state.rounds):
-                return "plateau"
-            if not self._round(state, original):
+            stopped = stops([self._past(entry_) for entry_ in state.rounds])
+            if stopped is not None:
+                return stopped
+            if not self._round(state, original, goal):
                 return "no rewrite left"
         return "rounds"
 
-    def _round(self, state: _State, original: KernelSource) -> bool:
-        """Run one round; return False when no rewrite is left to try."""
-        started = time.monotonic()
-        if not self._has_offers(state):
-            return False
-        diagnosis = self._diagnose(state.source)
-        proposal = next(self._proposals(state, diagnosis), None)
-        if proposal is None:
-            return False
-        trial = self._try(state, original, proposal)
-        entry = self._entry(state, diagnosis, proposal, trial, time.monotonic() - started)
-        self.journal.record(entry, proposal.rewrite.source)
-        state.rounds.append(entry)
-        state.tried.add(digest(proposal.rewrite.source))
-        if trial.claim == "refuted":
-            state.refuted.add((proposal.rewrite.name, proposal.finding.symptom, proposal.finding.text))
-        if trial.verdict == "kept" and trial.lowering is not None:
-            state.source = dataclasses.replace(state.source, text=proposal.rewrite.source)
-            state.lowering = trial.lowering
-            state.best_round = entry.n
-        self.on_round(entry)
-        return True
+    def _past(self, entry_: RoundDoc) -> Past:
+        """Return what the stop rules look at; without an index the IR is the deepest rung to be had."""
+        cost = entry_.cost.value if entry_.cost is not None else None
+        deepest = "source" if self._index is not None else "ir"
+        at = [rung.rung for rung in entry_.ladder if rung.entered]
+        empty = entry_.rewrite is None
+        return Past(cost, entry_.verdict == "kept", not at or deepest in at or at[-1] == "source", empty)
 
-    def _has_offers(self, state: _State) -> bool:
+    def _round(self, state: _State, original: KernelSource, goal: Goal) -> bool:
+        """Run one round; return False when there is nothing left to try."""
+        started = time.monotonic()
+        if self.model is None and not self._has_offers(state, goal):
+            return False
+        rule, now = self._situation(state, goal)
+        proposed, turn = self._asked(state, now)
+        proposals = [*now.offers, *proposed]
+        if not proposals and turn is None:
+            return False
+        trials = try_all(self.bench, self.verifier, original, state.lowering, proposals, self.lang)
+        facts = RoundFacts(
+            len(state.rounds) + 1, rule, now.diagnosis, trials, turn, list(say_lessons(now.lessons)),
+            time.monotonic() - started,
+        )  # fmt: skip
+        self._keep(state, facts)
+        return bool(proposals) or turn is None or turn.ended != "gave_up"
+
+    def _keep(self, state: _State, facts: RoundFacts) -> None:
+        """Write a round down, and take over what it found."""
+        entry_ = self.writer.write(facts, state.cited)
+        main = facts.trials[0] if facts.trials else None
+        self.journal.record(entry_, main.proposal.source if main is not None else None)
+        state.rounds.append(entry_)
+        state.climbed = state.source.text
+        for trial in facts.trials:
+            if trial.verdict != "untried":
+                state.tried.add(digest(trial.proposal.source))
+            if _is_refuted(trial.verdict, trial.claim):
+                state.refuted.add(trial.proposal.direction)
+        if main is not None and main.verdict == "kept" and main.lowering is not None:
+            state.source = dataclasses.replace(state.source, text=main.proposal.source)
+            state.lowering = main.lowering
+            state.best_round = entry_.n
+        self.on_round(entry_)
+
+    def _has_offers(self, state: _State, goal: Goal) -> bool:
         """Return whether any rule has something new to offer; without, a diagnosis would lead nowhere."""
         arch = self.bench.target.arch
-        source = state.source.text
-        for subject in subjects_of(state.lowering):
-            for symptom in SYMPTOMS:
-                rules = self.rules(symptom.id) if arch in symptom.archs else ()
-                for structure in symptom.detect(subject) if rules else ():
-                    offers = filter(None, (make(subject, structure) for make in rules))
-                    text = line_text(source, structure.line)
-                    if any(state.is_new(offer, symptom.id, text) for offer in offers):
-                        return True
-        return False
+        symptoms = [s for s in SYMPTOMS if arch in s.archs and s.rung in LADDERS[goal.ladder] and self.help.rules(s.id)]
+        return any(
+            offer is not None
+            and state.is_new(offer.source, (offer.name, symptom.id, line_text(subject.source, at.line)))
+            for subject in subjects_of(state.lowering)
+            for symptom in symptoms
+            for at in symptom.detect(subject)
+            for offer in (make(subject, at) for make in self.help.rules(symptom.id))
+        )
 
-    def _proposals(self, state: _State, diagnosis: Diagnosis) -> Iterator[Proposal]:
-        """Offer rewrites for the findings, most severe first; none that was tried or refuted."""
+    def _offers(self, state: _State, diagnosis: Diagnosis) -> list[Proposal]:
+        """Return the rules' first new proposals; no two of one text, whichever findings they answer."""
         subjects = tuple(subjects_of(diagnosis.lowering))
-        for finding in diagnosis.findings:
-            for make in self.rules(finding.symptom):
-                offer = make(subjects[finding.launch_index], finding.structure)
-                if offer is not None and state.is_new(offer, finding.symptom, finding.text):
-                    yield Proposal(finding, offer)
+        found: dict[str, Proposal] = {}
+        for proposal in rule_proposals(diagnosis.findings, subjects, self.help.rules):
+            if state.is_new(proposal.source, proposal.direction):
+                found.setdefault(proposal.source, proposal)
+            if len(found) == MOST_OFFERS:
+                break
+        return list(found.values())
 
-    def _try(self, state: _State, original: KernelSource, proposal: Proposal) -> _Trial:
-        """Lower the candidate, then cost it, and check it only if it promises something."""
-        candidate = dataclasses.replace(state.source, text=proposal.rewrite.source)
+    def _lessons(self, diagnosis: Diagnosis) -> list[LessonDoc]:
+        """Return what earlier runs taught about the findings."""
+        memory, index = self.help.memory, self._index
+        if memory is None or index is None:
+            return []
+        launches = diagnosis.lowering.launches
+        likes = [
+            memory.like(
+                f.symptom, conditions_of(self.writer.finding(f), launches[f.launch_index].launch.signature), index
+            )
+            for f in diagnosis.findings[:MOST_FINDINGS]
+        ]
+        return list(dict.fromkeys(each for found in likes for each in found))
+
+    def _asked(self, state: _State, now: Situation) -> tuple[list[Proposal], ModelTurnDoc | None]:
+        """Let the model propose. If it fails before it ever answered the run ends; later the rules go on alone."""
+        if self.model is None:
+            return [], None
+        budget = self.model.chat.budget
+        before = (budget.prompt, budget.completion, budget.requests)
+        offered = {proposal.source for proposal in now.offers}
         try:
-            lowering = self.bench.lower(candidate)
-        except (BadInput, SandboxError) as error:
-            if isinstance(error, SandboxError) and not is_limit(error):
+            turn = self.model.propose(now, lambda p: p.source not in offered and state.is_new(p.source, p.direction))
+        except ModelError as error:
+            if not budget.spent:
                 raise
-            return _Trial("rejected", "refuted", render(error.note, self.lang), None, None)
-        claim = _claim(state.lowering, lowering, proposal.finding)
-        if lowering.cost is None:
-            told = [
-                d.message
-                for item in lowering.launches
-                for d in diagnostic_docs(item.compilation.diagnostics[:1], self.lang)
-            ]
-            return _Trial("rejected", "refuted", "; ".join(told[:1]), lowering, None)
-        if not _is_cheaper(lowering, state.lowering):
-            return _Trial("slower", claim, "", lowering, None)
-        checks = self.verifier.check(original, candidate)
-        return _Trial(_VERDICTS[checks.verdict], claim, "", lowering, checks)
+            state.left = render(error.note, self.lang)
+            spent = (budget.prompt - before[0], budget.completion - before[1], budget.requests - before[2])
+            tokens = tokens_doc(*spent, self.model.price)
+            self.model = None
+            reason = render(message("propose.model_failed", reason=error.note), self.lang)
+            return [], ModelTurnDoc(ended="failed", reason=reason, thought="", actions=[], tokens=tokens)
+        return [turn.proposal] if turn.proposal is not None else [], turn.doc
 
-    def _entry(
-        self, state: _State, diagnosis: Diagnosis, proposal: Proposal, trial: _Trial, seconds: float
-    ) -> RoundDoc:
-        entered = [step.rung for step in diagnosis.ladder if step.entered]
-        return RoundDoc(
-            n=len(state.rounds) + 1,
-            entry_rung=entered[0],
-            deepest_rung=entered[-1],
-            escalations=[
-                EscalationDoc(from_=e.origin, to=e.to, reason=render(e.reason, self.lang))
-                for e in escalations(diagnosis.ladder)
-            ],
-            findings=[self._finding_doc(f) for f in diagnosis.findings],
-            rewrite=self._rewrite_doc(state, proposal),
-            verdict=trial.verdict,
-            checks=_checks_doc(trial.checks, self.lang),
-            cost=cost_doc(trial.lowering.cost if trial.lowering is not None else None, self.lang),
-            claim_verdict=trial.claim,
-            reason=trial.reason,
-            seconds=seconds,
-        )
-
-    def _rewrite_doc(self, state: _State, proposal: Proposal) -> RewriteDoc:
-        name = state.source.path.name
-        before, after = state.source.text.splitlines(), proposal.rewrite.source.splitlines()
-        return RewriteDoc(
-            name=proposal.rewrite.name,
-            author="rule",
-            symptom=proposal.finding.symptom,
-            line_text=proposal.finding.text,
-            claim=render(proposal.rewrite.claim, self.lang),
-            precondition=render(proposal.rewrite.precondition, self.lang),
-            citations=[e.passage for e in proposal.finding.evidence],
-            diff="\n".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")),
-        )
-
-    def _finding_doc(self, finding: Finding) -> FindingDoc:
-        titles = {} if self.library is None else self.library.titles(e.passage for e in finding.evidence)
-        return finding_doc(finding, self.lang, titles)
-
-    def _result(self, state: _State, diagnosis: Diagnosis, stopped: str, seconds: float) -> OptimizeDoc:
+    def _result(self, state: _State, diagnosis: Diagnosis, stopped: str, goal: Goal, seconds: float) -> OptimizeDoc:
         """Cost the baseline and the best kernel once more from fresh compiles, and state the outcome."""
         source = diagnosis.lowering.source
         ends = [source, state.source] if state.best_round else [source]
@@ -258,6 +278,7 @@ class Optimizer:
         best = others[0] if others else baseline
         first, last = baseline.cost, best.cost
         main = baseline.launches[baseline.costliest]
+        same_basis = first is not None and last is not None and first.basis == last.basis
         return OptimizeDoc(
             kernel=main.launch.kernel,
             target=self.bench.target.name,
@@ -268,80 +289,45 @@ class Optimizer:
                 status="ok" if first is not None else "rejected",
                 diagnostics=diagnostic_docs(main.compilation.diagnostics, self.lang),
             ),
-            findings=[self._finding_doc(f) for f in diagnosis.findings],
+            findings=[self.writer.finding(f) for f in diagnosis.findings],
             best=BestDoc(
                 round=state.best_round,
                 cost=cost_doc(last, self.lang),
-                speedup=first.value / last.value if first is not None and last is not None else None,
+                speedup=first.value / last.value if same_basis and first is not None and last is not None else None,
                 file=str(self.journal.best),
                 repaired=first is None and last is not None,
             ),
             rounds=state.rounds,
             stopped=stopped,
-            tokens={"prompt": 0, "completion": 0},
+            tokens=sum_tokens(entry_.tokens for entry_ in state.rounds),
             seconds=seconds,
+            launch=launch_doc(main.launch),
+            ladder=goal.ladder,
+            model=self._model_doc(state),
+            passages=self._passages(state, diagnosis),
         )
 
+    def _model_doc(self, state: _State) -> ModelDoc | None:
+        asked = self.help.model
+        if asked is None:
+            return None
+        return ModelDoc(
+            name=asked.chat.model, endpoint=asked.endpoint, left=state.left, exchanges=str(self.journal.exchanges)
+        )
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """What became of a proposal."""
-
-    verdict: Verdict
-    claim: Literal["realised", "refuted", "open"]
-    reason: str
-    lowering: Lowering | None
-    checks: Checks | None
-
-
-def _is_cheaper(new: Lowering, old: Lowering) -> bool:
-    if new.cost is None:
-        return False
-    return old.cost is None or new.cost.value < old.cost.value * (1 - LEAST_GAIN)
+    def _passages(self, state: _State, diagnosis: Diagnosis) -> list[PassageTextDoc]:
+        """Return the texts of all that the run cites."""
+        had = [passage for entry_ in state.rounds for passage in entry_.passages]
+        cited = [e.passage for f in diagnosis.findings for e in f.evidence]
+        return [*had, *self.writer.passages(cited, state.cited)]
 
 
-def _claim(before: Lowering, after: Lowering, finding: Finding) -> Literal["realised", "refuted", "open"]:
-    """Compare the claim, that the structure goes, with what the new lowering shows."""
-    symptom = next((s for s in SYMPTOMS if s.id == finding.symptom), None)
-    if symptom is None:  # the compiler refused the kernel
-        return "refuted" if after.cost is None else "realised"
-    left = sum(len(symptom.detect(s)) for s in subjects_of(after))
-    had = sum(len(symptom.detect(s)) for s in subjects_of(before))
-    if left >= had:
-        return "refuted"
-    return "realised" if _is_cheaper(after, before) else "open"
+def _is_refuted(verdict: str, claim: str) -> bool:
+    """Tell whether a direction need not be tried again: what was claimed did not happen, or results change."""
+    return claim == "refuted" or verdict in {"wrong", "cheating"}
 
 
 def _reached(initial: Lowering, best: Lowering, speedup: float | None) -> bool:
     if speedup is None or initial.cost is None or best.cost is None:
         return False
     return initial.cost.value / best.cost.value >= speedup
-
-
-def _is_plateau(rounds: list[RoundDoc]) -> bool:
-    """Return whether the last rounds were comparable, moved nothing, and the deepest rung was tried."""
-    last = rounds[-PLATEAU_ROUNDS:]
-    costs = [r.cost.value for r in last if r.cost is not None]
-    if len(costs) < PLATEAU_ROUNDS or any(r.verdict == "kept" for r in last):
-        return False
-    return max(costs) / min(costs) - 1 <= PLATEAU_SHARE and any(r.deepest_rung == "source" for r in last)
-
-
-def _checks_doc(checks: Checks | None, lang: Lang) -> ChecksDoc:
-    if checks is None:
-        return ChecksDoc(
-            level="none", verdict="unchecked", cases=0, seeds=[], shapes=[], max_error=None, tolerance="", reasons=[],
-            not_covered=[], sandbox=[],
-        )  # fmt: skip
-    return ChecksDoc(
-        level=checks.level,
-        verdict=checks.verdict,
-        cases=checks.cases,
-        seeds=list(checks.seeds),
-        shapes=list(checks.shapes),
-        max_error=checks.max_error,
-        tolerance=checks.tolerance,
-        reasons=[render(note, lang) for note in checks.reasons],
-        not_covered=[render(note, lang) for note in checks.not_covered],
-        sandbox=list(checks.sandbox),
-    )

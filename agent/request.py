@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent.contract import RoundDoc
 from agent.knowledge import Library
+from agent.ladder import ROUNDS, Ladder
 from agent.records import Entry, KernelSource
 from agent.sandbox import SandboxPolicy
 from indexer.errors import BadInput
@@ -16,14 +17,42 @@ from indexer.messages import Lang
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, as the user configured it."""
+
+    prompt: float
+    completion: float
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """The model that the user named, and what it may take: tokens of a run, seconds of a round, tokens of an answer.
+
+    `replay` is a record that answers in place of the endpoint.
+    """
+
+    name: str
+    tokens: int = 400_000
+    seconds: float = 600.0
+    answer_tokens: int = 4_000
+    price: Price | None = None
+    replay: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
-    """Where a use case works: target, the sandbox's policy, the index (None: none is used), language, the store."""
+    """Where a use case works: target, the sandbox's policy, the index (None: none is used), language, the store.
+
+    `model` is None unless the user named one.
+    """
 
     target: str
     policy: SandboxPolicy
     library: Library | None
     lang: Lang
     store: str | None = None
+    model: ModelRequest | None = None
 
 
 def read_source(path: Path, entry: Entry) -> KernelSource:
@@ -53,10 +82,11 @@ def _read_regular(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """When to stop: after `rounds`, or at a predicted speedup of `target_speedup`."""
+    """When to stop: after `rounds`, or at a speedup of `target_speedup`; `ladder` says what evidence may be used."""
 
-    rounds: int = 12
+    rounds: int = ROUNDS
     target_speedup: float | None = None
+    ladder: Ladder = "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +114,15 @@ class RoundEnded:
     entry: RoundDoc
 
 
-RunEvent = Started | RoundEnded
+@dataclass(frozen=True, slots=True)
+class ModelWrites:
+    """A model's answer is on its way: so many characters have come."""
+
+    run: Run
+    characters: int
+
+
+RunEvent = Started | RoundEnded | ModelWrites
 
 
 def default_folder(source: Path, target: str) -> Path:

@@ -62,6 +62,21 @@ def say(value: object, finish: str = "stop") -> Said:
     return Said(completion(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), finish))
 
 
+def stream(value: object, pieces: int = 3, *, ends: bool = True) -> Said:
+    """Answer as a stream of events; one that does not end breaks off in the middle of the text."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    size = max(1, -(-len(text) // pieces))
+    parts: list[dict[str, Any]] = [{"delta": {"content": text[at : at + size]}} for at in range(0, len(text), size)]
+    head = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "toy"}
+    parts = [*parts, {"delta": {}, "finish_reason": "stop"}] if ends else parts[:-1]
+    chunks: list[dict[str, Any]] = [{**head, "choices": [{"index": 0, **part}]} for part in parts]
+    if ends:
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        chunks.append({**head, "choices": [], "usage": usage})
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks] + (["data: [DONE]\n\n"] if ends else [])
+    return Said("".join(lines), headers={"content-type": "text/event-stream"})
+
+
 def fail(status: int, text: str, **headers: str) -> Said:
     return Said(
         {"error": {"message": text, "type": "error"}}, status, {k.replace("_", "-"): v for k, v in headers.items()}

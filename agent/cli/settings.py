@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, PositiveFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveFloat, ValidationError
 
 from agent.cli.config import FILE_NAME, config_folder, read_config
 from indexer.errors import BadInput
@@ -30,6 +30,10 @@ class Settings(BaseModel):
     embedder: str | None = None
     # No language model is called unless this names one.
     model: str | None = None
+    # What a million tokens of the model cost; without, a run tells tokens only.
+    price_prompt: NonNegativeFloat | None = None
+    price_completion: NonNegativeFloat | None = None
+    price_currency: str = "USD"
     toolchain_python: Path | None = None
     unsafe_no_sandbox: bool = False
     # Seconds that one run of a host or candidate may take.

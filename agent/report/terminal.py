@@ -27,6 +27,7 @@ from agent.report.bundles import show_bundles
 from agent.report.profile import show_lines, show_profiles, show_sweep
 from agent.report.recompile import show_recompiles
 from agent.report.refusals import show_explanations, show_portability
+from agent.report.summary import show_model
 from indexer.messages import Lang, message, render
 
 # A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
@@ -187,6 +188,7 @@ class Terminal:
                 self._kept(entry)
         self.line("")
         self._outcome(doc)
+        show_model(self, doc)
 
     def bench(self, doc: BenchDoc, texts: Mapping[str, str] | None = None) -> None:
         """Show costs, one kernel after another; with `texts`, the files' by name, line by line too."""

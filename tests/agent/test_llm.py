@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from pydantic import BaseModel
 from agent.llm import endpoint as llm
 from agent.llm.chat import Budget, Chat, Given, Unusable
 from agent.llm.endpoint import Endpoint, open_endpoint
-from agent.llm.record import Recording, Replay
-from indexer.errors import BadInput, ModelError
-from tests.chat_server import ChatServer, Said, chat_server, completion, fail, in_turn, say
+from agent.llm.record import Ledger, Recording, Replay
+from agent.llm.records import Turn
+from indexer.errors import BadInput, ModelError, StoreError
+from tests.chat_server import ChatServer, Said, chat_server, completion, fail, in_turn, say, stream
 
 KEY = "sk-not-to-be-seen"
 
@@ -184,3 +186,83 @@ def test_the_endpoint_is_that_of_the_environment_and_shows_no_secret() -> None:
     for wrong in ("host:1", "ftp://host", "http://"):
         with pytest.raises(BadInput, match="OPENAI_BASE_URL"):
             open_endpoint({"OPENAI_BASE_URL": wrong})
+
+
+def watched(server: ChatServer, **budget: float) -> tuple[Chat, list[int]]:
+    seen: list[int] = []
+    return Chat(Endpoint(server.url, KEY, seen.append), "toy", Budget(**budget)), seen  # type: ignore[arg-type]
+
+
+def test_a_streamed_answer_is_told_of_while_it_comes_and_its_tokens_are_counted() -> None:
+    with chat_server(in_turn(stream({"x": 3, "label": "in pieces"}))) as server:
+        talk, seen = watched(server)
+        assert ask(talk) == Given(Point(x=3, label="in pieces"))
+    assert seen == sorted(seen)
+    assert len(seen) > 2
+    assert (talk.budget.prompt, talk.budget.completion, talk.budget.requests) == (10, 5, 1)
+    assert server.asked[0].body["stream_options"] == {"include_usage": True}
+
+
+def test_a_server_that_does_not_stream_is_read_all_the_same() -> None:
+    with chat_server(in_turn(say({"x": 3}))) as server:
+        assert ask(watched(server)[0]) == Given(Point(x=3))
+
+
+@pytest.mark.parametrize("name", ["stream_options", "stream"])
+def test_a_server_that_knows_no_streams_is_asked_without(name: str) -> None:
+    def script(asked: object) -> Said:
+        known = name not in asked.body  # type: ignore[attr-defined]
+        return say({"x": 3}) if known else fail(400, f"unknown parameter {name}")
+
+    with chat_server(script) as server:
+        assert ask(watched(server)[0]) == Given(Point(x=3))
+    assert len(server.asked) <= 3
+
+
+def test_a_stream_that_breaks_off_was_cut_and_is_asked_for_again() -> None:
+    with chat_server(in_turn(stream({"x": 31, "label": "long"}, ends=False), stream({"x": 3}))) as server:
+        assert ask(watched(server)[0]) == Given(Point(x=3))
+
+
+def test_a_conversation_is_sent_whole_and_has_its_own_place_in_a_record(tmp_path: Path) -> None:
+    turns = (Turn("assistant", '{"x": 1}'), Turn("user", "Another."))
+    record = tmp_path / "record.jsonl"
+    with chat_server(in_turn(say({"x": 1}), say({"x": 2}))) as server:
+        talk = Chat(Recording(Endpoint(server.url, KEY), record), "toy")
+        request = talk.request("Say a point.", "Which?", Point)
+        talk.ask(request, Point)
+        talk.ask(replace(request, turns=turns), Point)
+    assert [m["role"] for m in server.asked[1].body["messages"]] == ["system", "user", "assistant", "user"]
+    again = Chat(Replay(record), "toy")
+    assert again.ask(replace(request, turns=turns), Point) == Given(Point(x=2))
+    assert again.ask(request, Point) == Given(Point(x=1))
+
+
+def test_a_request_longer_than_the_model_reads_is_not_tried_in_every_form() -> None:
+    said = fail(400, "request (20031 tokens) exceeds the available context size (8192 tokens)")
+    with chat_server(in_turn(said)) as server, pytest.raises(ModelError, match="context size"):
+        ask(chat(server))
+    assert len(server.asked) == 1
+
+
+def test_a_ledger_asks_for_nothing_that_it_holds_and_forgets_a_cut_line(tmp_path: Path) -> None:
+    path = tmp_path / "exchanges.jsonl"
+    with chat_server(in_turn(fail(422, "no schema"), say({"x": 1}), say({"x": 2}))) as server:
+        endpoint = Endpoint(server.url, KEY)
+        first = ask(Chat(Ledger(endpoint, path), "toy"))
+        path.write_bytes(path.read_bytes() + b'{"request": {"mod')
+        ledger = Ledger(endpoint, path)
+        talk = Chat(ledger, "toy", form=ledger.form)
+        assert ask(talk) == first == Given(Point(x=1))
+        assert len(server.asked) == 2
+        assert ask(talk) == Given(Point(x=2))
+    assert KEY not in path.read_text(encoding="utf-8")
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_ledger_that_cannot_be_written_is_told_before_the_answer_is_used(tmp_path: Path) -> None:
+    with (
+        chat_server(in_turn(say({"x": 1}))) as server,
+        pytest.raises(StoreError, match="No such file or directory"),
+    ):
+        ask(Chat(Recording(Endpoint(server.url, KEY), tmp_path / "none" / "x.jsonl"), "toy"))

@@ -9,7 +9,7 @@ import pytest
 from agent.contract import OptimizeDoc, RoundDoc
 from agent.journal import Journal
 from agent.knowledge import CorpusSpec, Library, build, open_library, parse_spec
-from agent.loop import Optimizer
+from agent.loop import Help, Optimizer
 from agent.records import KernelSource, Structure
 from agent.request import Goal
 from agent.rewrite.table import Rule, rules_for
@@ -53,8 +53,11 @@ CANDIDATES = {
     "unparsable": KERNEL.replace("mask = offs", "mask = = offs"),
     "too_large": KERNEL.replace("BLOCK=1024", "BLOCK=131072"),
     "dearer": KERNEL.replace("x * 3.0, 0.0)", "tl.exp(tl.log(tl.exp(tl.log(x * x)))) * 3.0, 0.0)"),
-    "wrong": NARROW.replace("x * 3.0, 0.0)", "x * 3.5, 0.0)"),
-    "cheating": NARROW.replace("    return out", "    return reference(x)"),
+    # Cheaper than the right one, so that they are checked before it.
+    "wrong": NARROW.replace("tl.where(mask, x * 3.0, 0.0)", "x"),
+    "cheating": NARROW.replace("tl.where(mask, x * 3.0, 0.0)", "x").replace(
+        "    return out", "    return reference(x)"
+    ),
 }
 
 
@@ -82,15 +85,16 @@ def done(tmp_path_factory: pytest.TempPathFactory, library: Library) -> tuple[Op
     told: list[RoundDoc] = []
     folder = tmp_path_factory.mktemp("run") / "run"
     with open_workbench(find_target("ascend910b3"), SandboxPolicy()) as bench, Verifier(bench) as verifier:
-        optimizer = Optimizer(bench, verifier, library, Journal(folder), "zh", told.append, rules)
+        optimizer = Optimizer(bench, verifier, Help(library, rules=rules), Journal(folder), "zh", told.append)
         doc = optimizer.run(KernelSource(Path("k.py"), KERNEL), Goal())
     return doc, told, folder
 
 
 def test_each_way_of_going_wrong_has_its_verdict(done: tuple[OptimizeDoc, list[RoundDoc], Path]) -> None:
     doc, told, _ = done
-    verdicts = {r.rewrite.name: r.verdict for r in doc.rounds if r.rewrite is not None}
-    assert verdicts == {
+    first = doc.rounds[0]
+    assert first.rewrite is not None
+    assert {first.rewrite.name: first.verdict, **{c.rewrite.name: c.verdict for c in first.candidates}} == {
         "unparsable": "rejected",
         "too_large": "rejected",
         "dearer": "slower",
@@ -124,6 +128,6 @@ def test_the_deepest_rung_is_reached_in_the_round_of_the_ir_rung(
 
 def test_a_rejected_round_says_why_in_the_users_language(done: tuple[OptimizeDoc, list[RoundDoc], Path]) -> None:
     doc, _, _ = done
-    reasons = {r.rewrite.name: r.reason for r in doc.rounds if r.rewrite is not None}
+    reasons = {c.rewrite.name: c.reason for c in doc.rounds[0].candidates}
     assert "语法错误" in reasons["unparsable"]
     assert "overflow" in reasons["too_large"] or "溢出" in reasons["too_large"]
