@@ -43,6 +43,7 @@ COMMANDS = (
     Command("diagnose", "agent.cli.diagnose:diagnose", "kernel.diagnose_summary", COMPILING),
     Command("optimize", "agent.cli.optimize:optimize", "kernel.optimize_summary", (*COMPILING, "model")),
     Command("bench", "agent.cli.bench:bench", "kernel.bench_summary", COMPILING),
+    Command("report", "agent.cli.report:report", "html.command_summary"),
     Command("eval retrieval", "agent.cli.eval:retrieval", "eval.retrieval_summary"),
     Command(
         "eval attribution",
