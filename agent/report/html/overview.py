@@ -1,24 +1,12 @@
-"""What several runs come to together: one basis at a time, failures counted beside successes."""
+"""What several runs come to together, one basis at a time."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from agent.contract import Basis, OptimizeDoc
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The speedups of the runs with one basis; one that kept nothing counts as 1, one without a speedup not at all."""
-
-    basis: Basis
-    count: int
-    geometric_mean: float
-    median: float
-    above_2: float
-    above_5: float
+from agent.contract import OptimizeDoc
+from agent.contract_run import SummaryDoc
+from agent.summary import summarize
 
 
 def speedup_of(doc: OptimizeDoc) -> float | None:
@@ -29,22 +17,10 @@ def speedup_of(doc: OptimizeDoc) -> float | None:
     return doc.best.speedup
 
 
-def overviews(docs: Iterable[OptimizeDoc]) -> tuple[Overview, ...]:
-    """Sum up finished runs, each basis for itself."""
-    by_basis: dict[Basis, list[float]] = {}
+def summaries(docs: Iterable[OptimizeDoc]) -> tuple[SummaryDoc, ...]:
+    """Sum up the runs that have a speedup, those of each basis for themselves."""
+    by_basis: dict[str, list[OptimizeDoc]] = {}
     for doc in docs:
-        speedup = speedup_of(doc)
-        if speedup is not None and doc.best.cost is not None:
-            by_basis.setdefault(doc.best.cost.basis, []).append(speedup)
-    return tuple(_overview(basis, speedups) for basis, speedups in by_basis.items())
-
-
-def _overview(basis: Basis, speedups: list[float]) -> Overview:
-    return Overview(
-        basis,
-        len(speedups),
-        statistics.geometric_mean(speedups),
-        statistics.median(speedups),
-        sum(s > 2 for s in speedups) / len(speedups),
-        sum(s > 5 for s in speedups) / len(speedups),
-    )
+        if doc.best.cost is not None and speedup_of(doc) is not None:
+            by_basis.setdefault(doc.best.cost.basis, []).append(doc)
+    return tuple(summarize(found, failed=0) for found in by_basis.values())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from agent.report.html.overview import overviews
+from agent.report.html.overview import summaries
 from agent.report.html.reading import Seen, SeenRun, Unreadable
 from agent.report.html.view import view_run
 from agent.report.terminal import amount, percent, reason_words
@@ -44,7 +44,7 @@ def render_page(folder: Path, seen: Sequence[Seen], lang: Lang) -> str:
             runs=runs,
             several=len(seen) > 1,
             unreadable=[s for s in seen if isinstance(s, Unreadable)],
-            overviews=overviews(run.result for run in runs if run.result is not None),
+            summaries=summaries(run.result for run in runs if run.result is not None),
             style=_style(),
             policy=f"default-src 'none'; style-src 'sha256-{_digest(_style())}'; base-uri 'none'; form-action 'none'",
         )
