@@ -25,12 +25,12 @@ from agent.jobs import Failed
 from agent.ladder import ROUNDS, Ladder
 from indexer.crew import check_jobs
 from indexer.errors import BadInput
-from indexer.messages import Message, message
+from indexer.messages import message
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agent.contract import OptimizeDoc, RoundDoc
+    from agent.contract import OptimizeDoc
     from agent.contract_run import SummaryDoc
     from agent.llm.records import Request
     from agent.records import KernelSource
@@ -171,6 +171,7 @@ class _Teller:
 
     def tell(self, event: RunEvent) -> None:
         """Tell of an event."""
+        from agent.report.summary import round_note  # noqa: PLC0415 - see above
         from agent.request import ModelWrites, Started  # noqa: PLC0415 - see above
 
         if isinstance(event, Started):
@@ -180,7 +181,7 @@ class _Teller:
         if isinstance(event, ModelWrites):
             note = message("kernel.model_writes", characters=event.characters)
         else:
-            note = _round_note(event.entry)
+            note = round_note(event.entry)
         self.output.progress(message("kernel.of_file", file=prefix, note=note))
 
     def _started(self, run: Run) -> None:
@@ -194,12 +195,6 @@ class _Teller:
         self.output.progress(
             message("kernel.working", file=run.source.path, target=self.site.target, folder=run.folder)
         )
-
-
-def _round_note(entry: RoundDoc) -> Message:
-    verdict = message(f"report.verdict_{entry.verdict}")
-    name, symptom = (entry.rewrite.name, entry.rewrite.symptom or "-") if entry.rewrite is not None else ("-", "-")
-    return message("report.round", n=entry.n, name=name, symptom=symptom, verdict=verdict)
 
 
 def _show(terminal: Terminal, docs: list[OptimizeDoc], summary: SummaryDoc | None) -> None:

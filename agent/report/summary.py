@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent.contract import OptimizeDoc
+from agent.contract import OptimizeDoc, RoundDoc
 from agent.contract_run import SummaryDoc, TokensDoc
 from indexer.messages import Message, message
 
 if TYPE_CHECKING:
     from agent.report.terminal import Terminal
+
+
+def round_note(doc: RoundDoc) -> Message:
+    """Say in a line what a round came to."""
+    if doc.rewrite is None:
+        return message("report.round_empty", n=doc.n)
+    verdict = message(f"report.verdict_{doc.verdict}")
+    return message("report.round", n=doc.n, name=doc.rewrite.name, symptom=doc.rewrite.symptom or "-", verdict=verdict)
 
 
 def show_model(terminal: Terminal, doc: OptimizeDoc) -> None:

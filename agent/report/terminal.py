@@ -27,7 +27,7 @@ from agent.report.bundles import show_bundles
 from agent.report.profile import show_lines, show_profiles, show_sweep
 from agent.report.recompile import show_recompiles
 from agent.report.refusals import show_explanations, show_portability
-from agent.report.summary import show_model
+from agent.report.summary import round_note, show_model
 from indexer.messages import Lang, message, render
 
 # A passage id and a reason fit one line beside each other on a usual terminal only when few reasons are shown.
@@ -166,12 +166,8 @@ class Terminal:
 
     def round(self, doc: RoundDoc) -> None:
         """Show one round as it ends."""
-        name = doc.rewrite.name if doc.rewrite is not None else "-"
-        symptom = doc.rewrite.symptom if doc.rewrite is not None else "-"
         style = "green" if doc.verdict == "kept" else "dim"
-        self.say(
-            "round", style=style, n=doc.n, name=name, symptom=symptom, verdict=self._word(f"verdict_{doc.verdict}")
-        )
+        self.line(render(round_note(doc), self.lang), style)
         if doc.reason:
             self.say("reason", style="dim", indent=2, text=doc.reason)
 
