@@ -1,0 +1,1 @@
+"""Work for a device elsewhere: a folder that measures by itself, and its results taken back."""
