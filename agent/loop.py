@@ -242,13 +242,12 @@ class Optimizer:
         if memory is None or index is None:
             return []
         launches = diagnosis.lowering.launches
-        likes = [
-            memory.like(
-                f.symptom, conditions_of(self.writer.finding(f), launches[f.launch_index].launch.signature), index
-            )
-            for f in diagnosis.findings[:MOST_FINDINGS]
-        ]
-        return list(dict.fromkeys(each for found in likes for each in found))
+        found: dict[str, LessonDoc] = {}
+        for finding in diagnosis.findings[:MOST_FINDINGS]:
+            signature = launches[finding.launch_index].launch.signature
+            conditions = conditions_of(self.writer.finding(finding), signature)
+            found |= {each.model_dump_json(): each for each in memory.like(finding.symptom, conditions, index)}
+        return list(found.values())
 
     def _asked(self, state: _State, now: Situation) -> tuple[list[Proposal], ModelTurnDoc | None]:
         """Let the model propose. If it fails before it ever answered the run ends; later the rules go on alone."""
