@@ -23,7 +23,6 @@ class Constants:
     transfer_us: float
     miss_us: float
     core_bytes_per_us: float
-    core_miss_bytes_per_us: float
     cube_bytes_per_us: float
     piece_us: float
     hbm_read_bytes_per_us: float
@@ -35,7 +34,6 @@ class Constants:
     vector_repeat_us: float
     cube_step_us: float
     cube_fp32_factor: float
-    mixed_exposed: float
     scalar_us: float
     ub_access_scalars: float
     gm_access_scalars: float
@@ -47,13 +45,14 @@ class Constants:
     baseline_launch_us: float
     weights: Mapping[str, float]
     intervals: Mapping[str, float]
+    latencies: Mapping[str, float]
 
 
 # What a fit may change, in the order of the file; all other constants have another source.
 FITTED = (
-    "launch_us", "program_us", "start_us", "transfer_us", "miss_us", "core_bytes_per_us", "core_miss_bytes_per_us",
+    "launch_us", "program_us", "start_us", "transfer_us", "miss_us", "core_bytes_per_us",
     "cube_bytes_per_us", "piece_us", "hbm_read_bytes_per_us", "hbm_write_bytes_per_us", "turnaround",
-    "vector_instruction_us", "vector_repeat_us", "cube_step_us", "mixed_exposed",
+    "vector_instruction_us", "vector_repeat_us", "cube_step_us",
 )  # fmt: skip
 
 

@@ -8,20 +8,14 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from agent.perf.arithmetic import Value
-from agent.perf.events import Access, Cube, Event, Register, Scalar, Sync, Transfer, Vector
+from agent.perf.events import Access, Cube, Event, Scalar, Sync, Transfer, Vector
 from agent.perf.flags import OWN_FLAGS, EventIds
-from agent.perf.memref import MemRef, element_of, vector_bits
-from agent.perf.views import read_array
+from agent.perf.memref import MemRef
+from agent.perf.vectors import BLOCK_BYTES, count_work, describe_register, describe_vector, works_on_registers
 from indexer.ir.records import IrOp
 
-# A vector instruction covers 256 B as eight 32 B blocks with a stride of their own, up to 255 times
-# (AscendNPU-IR@8796a8ac:bishengir/lib/Template/include/Vector/VecUtils.h:25-30).
-BLOCK_BYTES = 32
-REPEAT_BYTES = 256
-BLOCKS = REPEAT_BYTES // BLOCK_BYTES
-MAX_REPEATS = 255
+_L1 = "cbuf"
 FRACTAL = 16  # side of a cube step (AscendNPU-IR@8796a8ac:bishengir/include/bishengir/Dialect/Utils/Util.h:45)
-REGISTER_BITS = 2048  # vector register of the 950 (AscendNPU-IR@f9d978b1:bishengir/lib/Template/include/Utils.h:69)
 
 _SYNC = frozenset({
     "set_flag", "wait_flag", "pipe_barrier", "sync_block_set", "sync_block_wait", "sync_block", "sync_block_lock",
@@ -42,18 +36,10 @@ _FREE = frozenset({
 })  # fmt: skip
 _ACCESSES = frozenset({"memref.load", "memref.store", "affine.load", "affine.store"})
 _SCALAR_DIALECTS = ("arith.", "affine.", "index.", "math.", "memref.", "llvm.")
-# Vector operations of HIVM with a rule here; any other counts as a plain one and is named in a remark
-# (AscendNPU-IR@8796a8ac:bishengir/include/bishengir/Dialect/HIVM/IR/HIVMVectorOps.td).
-_VECTOR = frozenset({
-    "vabs", "vadd", "vand", "varange", "vbrc", "vcast", "vcmp", "vconcat", "vcos", "vcumprod", "vcumsum",
-    "vdeinterleave", "vdiv", "verf", "vexp", "vflip", "vgather", "vgathermask", "vinterleave", "vln", "vmax", "vmin",
-    "vmod", "vmul", "vmulext", "vmulextended", "vmulextui", "vnot", "vor", "vpad", "vpow", "vrec", "vreduce", "vrelu",
-    "vrsqrt", "vsel", "vshl", "vshr", "vsin", "vsort", "vsqrt", "vsub", "vtanh", "vtranspose", "vxor", "copy",
-})  # fmt: skip
 
 
 _PIPE = re.compile(r"PIPE_(\w+)")
-_EVENT = re.compile(r"EVENT_ID(\d+)")
+_EVENT = re.compile(r"(?:EVENT_ID)?(\d+)")
 
 Describer = Callable[[Sequence[Value]], Sequence[Event]]
 _Rule = Callable[[IrOp, str, Sequence[Value], int | None], Sequence[Event]]
@@ -69,8 +55,8 @@ def plan_events(op: IrOp, flags: Sequence[EventIds] = ()) -> Describer | Sequenc
     if op.name in _FREE:
         return ()
     dialect, _, name = op.name.partition(".")
-    if _works_on_registers(op):
-        return _describe_register(op, line)
+    if works_on_registers(op):
+        return describe_register(op, line)
     if dialect in {"hivm", "hfusion", "ave"}:
         return _plan_hivm(op, name.removeprefix("hir."), line, flags)
     if op.name in _ACCESSES:
@@ -97,9 +83,11 @@ def _plan_hivm(op: IrOp, name: str, line: int | None, flags: Sequence[EventIds])
 
 def _describe_sync(op: IrOp, name: str, line: int | None, ids: EventIds) -> Sync:
     """Describe a flag or barrier; `ids` are the event numbers that its operand may have, else its own is read."""
-    first = _PIPE.search(op.attributes.get("set_pipe", "") or op.attributes.get("pipe", ""))
-    second = _PIPE.search(op.attributes.get("wait_pipe", ""))
-    own = _EVENT.search(op.attributes.get("static_event_id", ""))
+    # A signal between cores is raised when `tpipe` has come so far, and holds up `pipe` of the other core.
+    names = ("tpipe", "pipe") if "tpipe" in op.attributes else ("set_pipe", "wait_pipe")
+    first = _PIPE.search(op.attributes.get(names[0], "") or op.attributes.get("pipe", ""))
+    second = _PIPE.search(op.attributes.get(names[1], ""))
+    own = _EVENT.search(op.attributes.get("static_event_id", "") or op.attributes.get("static_flag_id", ""))
     return Sync(
         name, line, first[1] if first else "", second[1] if second else "", ids or ((int(own[1]),) if own else ())
     )
@@ -118,8 +106,9 @@ def _describe_hivm(op: IrOp, name: str, operands: Sequence[Value], line: int | N
     rule = _TRANSFERS.get(name)
     on_chip_copy = name == "copy" and all(view.space == "ub" for view in views)
     if rule is None or on_chip_copy:
-        touches_gm = any(view.space == "gm" for view in views)
-        rule = _describe_transfer if touches_gm else _describe_vector
+        # What fills L1 is a DMA too: no vector unit reaches it.
+        moves = any(view.space in {"gm", _L1} for view in views)
+        rule = _describe_transfer if moves else describe_vector
     return rule(op, name, operands, line)
 
 
@@ -130,15 +119,16 @@ def _describe_transfer(op: IrOp, name: str, operands: Sequence[Value], line: int
     shown = outside or target
     # nd2nz and fixpipe change the layout on the way: only the GM side has rows.
     sides = (shown,) if name in {"nd2nz", "fixpipe"} else (source, target)
+    write = target is outside if outside is not None else target.space == _L1
     atomic = "atomic" in name or "atomic_kind" in op.attributes
     events: list[Event] = [
         Transfer(
             name, line, shown.base if outside else "", shown.bytes, max(side.pieces for side in sides),
-            shown.run * shown.bits // 8, shown.pitch_bytes, target is outside, atomic=atomic,
+            shown.run * shown.bits // 8, shown.pitch_bytes, write, atomic=atomic,
         )
     ]  # fmt: skip
     if op.attributes.get("init_out_buffer") == "true" and target.space == "ub":
-        events.append(Vector("vbrc", line, *_count_work(target)))
+        events.append(Vector("vbrc", line, *count_work(target)))
     return events
 
 
@@ -151,58 +141,6 @@ def _describe_atomic(_op: IrOp, name: str, operands: Sequence[Value], line: int 
             outside.run * outside.bits // 8, outside.pitch_bytes, write=True, atomic=True,
         ),
     )  # fmt: skip
-
-
-def _describe_vector(op: IrOp, name: str, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
-    works = [_count_work(view) for view in _working_views(op, name, operands)] or [(1, 1)]
-    source = next(value for value in operands if isinstance(value, MemRef))
-    axes = read_array(op.attributes.get("reduce_dims", "") or op.attributes.get("cum_dims", ""))
-    return (
-        Vector(
-            name, line, max(repeats for repeats, _ in works), max(count for _, count in works),
-            last_axis=len(source.sizes) - 1 in axes, known=name in _VECTOR and op.name.startswith("hivm."),
-        ),
-    )  # fmt: skip
-
-
-def _working_views(op: IrOp, name: str, operands: Sequence[Value]) -> list[MemRef]:
-    """Return the views the vector unit walks over: inputs and outputs, without scratch space and look-up tables."""
-    segments = read_array(op.attributes.get("operandSegmentSizes", ""))
-    kept = operands[: sum(segments[:2])] if segments else operands
-    if name == "vgather":  # table, indices, result, scratch
-        kept = operands[1:3]
-    return [value for value in kept if isinstance(value, MemRef)]
-
-
-def _count_work(view: MemRef) -> tuple[int, int]:
-    """Return (repeats, instructions) to walk over `view` once.
-
-    A long piece takes repeats of its own; rows of up to one repeat share an instruction, and rows of one block share
-    a repeat, through the strides between blocks and repeats.
-    """
-    run_bytes = max(-(-view.run * view.bits // 8), 1)
-    pieces = view.pieces
-    if run_bytes > REPEAT_BYTES:
-        repeats = -(-run_bytes // REPEAT_BYTES)
-        return pieces * repeats, pieces * -(-repeats // MAX_REPEATS)
-    repeats = -(-pieces // BLOCKS) if run_bytes <= BLOCK_BYTES and pieces > 1 else pieces
-    return max(repeats, 1), max(-(-repeats // MAX_REPEATS), _outer_loops(view), 1)
-
-
-def _outer_loops(view: MemRef) -> int:
-    """Return the loops that one instruction's two strides cannot take: dimensions beyond the rows of the last one."""
-    groups: list[int] = []
-    expected: int | None = None
-    for size, stride in zip(reversed(view.sizes), reversed(view.strides), strict=True):
-        if size is None or size == 1:
-            continue
-        if groups and stride == expected:
-            groups[-1] *= size
-        else:
-            groups.append(size)
-        expected = None if stride is None else stride * size
-    inner = 2 if view.run > 1 else 1
-    return prod(groups[inner:])
 
 
 def _describe_access(op: IrOp, operands: Sequence[Value], line: int | None) -> Sequence[Event]:
@@ -226,19 +164,6 @@ def _describe_cube(op: IrOp, operands: Sequence[Value], line: int | None) -> Eve
         return Cube(line, -(-m // FRACTAL) * -(-k // depth) * -(-n // FRACTAL), bits)
     volume = math.sqrt(prod(view.elements for view in views[:3]))
     return Cube(line, math.ceil(volume / (FRACTAL * FRACTAL * depth)), bits)
-
-
-def _works_on_registers(op: IrOp) -> bool:
-    return any(vector_bits(v.type) for v in op.results) or any(vector_bits(v.type) for v in op.operands)
-
-
-def _describe_register(op: IrOp, line: int | None) -> Sequence[Event]:
-    """A register instruction of the 950: as many as the widest vector needs registers; masks are free."""
-    shown = [*op.results, *op.operands]
-    widest = max(shown, key=lambda value: vector_bits(value.type))
-    if op.name in {"ave.hir.pge", "arith.constant"} or element_of(widest.type) == "i1":
-        return ()
-    return (Register(op.name, line, element_of(widest.type), -(-vector_bits(widest.type) // REGISTER_BITS)),)
 
 
 _TRANSFERS: dict[str, _Rule] = {

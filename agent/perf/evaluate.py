@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from agent.perf.affine import evaluate_map
 from agent.perf.arithmetic import Value, plan_compute, read_constant
 from agent.perf.describe import Describer, plan_events
-from agent.perf.events import Event, Scalar, Tally, Vector
+from agent.perf.events import Chain, Event, Scalar, Tally, Vector
 from agent.perf.flags import EventIds
 from agent.perf.loops import Variation, run_iterations, tell_variation
 from agent.perf.memref import MemRef, vector_bits
+from agent.perf.vectors import longest_chain
 from agent.perf.views import make_view
 from indexer.ir.records import IrBlock, IrOp
 
 _WHILE_LIMIT = 64  # iterations of a while loop followed at most
 _VECTOR_FUNCTION = "hivm.vector_function"
+_CELLS = frozenset({"memref.load", "memref.store"})
+_STORE_TO_CELL = 2  # operands: the number and the memory, no index
 _CALL_LIMIT = 8  # nested calls; outlined functions call no further
 
 
@@ -56,6 +59,7 @@ class Plans:
     flags: Mapping[int, Sequence[EventIds]] = field(default_factory=dict)  # event numbers by the identity of an op
     blocks: dict[int, list[Step]] = field(default_factory=dict)
     loops: dict[int, Variation] = field(default_factory=dict)
+    chains: dict[tuple[int, int | None], Chain] = field(default_factory=dict)
     notes: set[Note] = field(default_factory=set)  # what had to be assumed
     followed: int = 0  # operations followed so far
 
@@ -65,6 +69,13 @@ class Plans:
         if known is None:
             known = self.blocks[id(block)] = [_plan(op, self) for op in block.ops]
         return known
+
+    def chain(self, function: IrOp, line: int | None) -> Chain:
+        """Return the longest chain of register instructions in a vector function that is called at `line`."""
+        key = id(function), line
+        if key not in self.chains:
+            self.chains[key] = longest_chain(function, line)
+        return self.chains[key]
 
     def variation(self, loop: IrOp) -> Variation:
         """Tell how the iterations of `loop` may differ in their work."""
@@ -178,11 +189,13 @@ def _plan(op: IrOp, plans: Plans) -> Step:
     return Step(
         op, tuple(o.name for o in op.operands), tuple(r.name for r in op.results), control,
         () if callable(planned) else planned, describe,
-        _plan_compute(op, plans) if op.results and control is None else None,
+        _plan_compute(op, plans) if (op.results or op.name == "memref.store") and control is None else None,
     )  # fmt: skip
 
 
 def _plan_compute(op: IrOp, plans: Plans) -> Compute:
+    if op.name in _CELLS:
+        return _plan_cell(op)
     dialect, _, name = op.name.partition(".")
     first = op.results[0].type
     if vector_bits(first):
@@ -213,6 +226,21 @@ def _plan_affine(op: IrOp, name: str, plans: Plans) -> Compute:
         return (choose(results),) if results else ()
 
     return compute
+
+
+def _plan_cell(op: IrOp) -> Compute:
+    """Keep the number in a memory of one element that is named directly, such as a counter of iterations."""
+    if op.name == "memref.load":
+        name = f"*{op.operands[0].name}" if len(op.operands) == 1 else ""
+        return lambda program, _values: (program.env.get(name),)
+    name = f"*{op.operands[1].name}" if len(op.operands) == _STORE_TO_CELL else ""
+
+    def store(program: Program, values: Sequence[Value]) -> Sequence[Value]:
+        if name:
+            program.env[name] = values[0]
+        return ()
+
+    return store
 
 
 def _measure(values: Sequence[Value]) -> Value:
@@ -291,6 +319,8 @@ def _run_call(program: Program, op: IrOp, values: Sequence[Value]) -> Sequence[V
     program.tally.merge(inner.placed(line))  # what an outlined function does without a place of its own is done here
     is_vector = _VECTOR_FUNCTION in function.attributes
     program.tally.add(Vector("func.call", line, 0, 1) if is_vector else Scalar("func.call", line))
+    if is_vector:
+        program.tally.add(program.plans.chain(function, line))
     return returned
 
 

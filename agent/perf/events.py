@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A DMA between GM and the chip (or between two memories of the chip: `base` is then "").
+    """A DMA between GM and the chip, or between two memories of the chip: `base` is then "", and one to L1 a `write`.
 
     `bytes` are useful bytes, `pieces` the contiguous pieces of whichever side falls into more; `pitch_bytes` and
     `run_bytes` describe the GM side. `write` tells the direction, `atomic` that the memory adds or compares.
@@ -45,6 +45,14 @@ class Register:
     line: int | None
     element: str
     registers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Register instructions of a vector function (950) that wait for one another, once a call: the way to its end."""
+
+    line: int | None
+    ops: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,7 @@ class Sync:
     ids: tuple[int, ...] = ()
 
 
-Event = Transfer | Vector | Register | Scalar | Access | Cube | Sync
+Event = Transfer | Vector | Register | Chain | Scalar | Access | Cube | Sync
 
 
 class Tally:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from agent.perf.arithmetic import read_constant
 from agent.perf.views import read_array
 from indexer.ir.records import IrOp
 
+# The end of an affine map that counts round: (s0 floordiv 64) mod 2.
+_TURNS = re.compile(r"mod (\d+)\)\s*>?$")
+_UNROLLED = "multibuffer_unroll_factor"
 EventIds = tuple[int, ...]
 _FLAGS = frozenset({"hivm.hir.set_flag", "hivm.hir.wait_flag"})
+_SIGNALS = frozenset({"hivm.hir.sync_block_set", "hivm.hir.sync_block_wait"})  # between cube and vector cores
 _THROUGH = frozenset({"arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci"})
 _DEPTH = 16  # selects and casts between a flag and its constants: one a copy of the buffer, and some casts
 # Operands of a matrix multiply: a, b, condition, m, k, n, c, then the flags of its own
@@ -26,6 +31,7 @@ def find_event_ids(functions: Iterable[IrOp]) -> dict[int, tuple[EventIds, ...]]
     for function in functions:
         ops = list(function.walk())
         makers = {result.name: op for op in ops for result in op.results}
+        makers |= {op.regions[0][0].arguments[0].name: op for op in ops if _UNROLLED in op.attributes}
         for op in ops:
             names = flag_operands(op)
             if names:
@@ -37,6 +43,8 @@ def flag_operands(op: IrOp) -> list[str]:
     """Return the operands of `op` that are event numbers."""
     if op.name in _FLAGS:
         return [operand.name for operand in op.operands]
+    if op.name in _SIGNALS:  # the number comes first where it is no constant, then the base address of all signals
+        return [] if "static_flag_id" in op.attributes else [operand.name for operand in op.operands[:1]]
     if "mmad" not in op.name:
         return []
     segments = read_array(op.attributes.get("operandSegmentSizes", ""))
@@ -54,6 +62,13 @@ def _values(name: str, makers: Mapping[str, IrOp], depth: int) -> set[int]:
     if op.name == "arith.constant":
         value = read_constant(op.attributes.get("value", ""))
         return {value} if isinstance(value, int) and value >= 0 else set()
+    if _UNROLLED in op.attributes:  # the counter of a loop over the copies of a buffer
+        return set(range(int(op.attributes[_UNROLLED].partition(" ")[0])))
+    if op.results[0].type == "i1":
+        return {0, 1}
+    if op.name == "affine.apply":  # the iteration modulo the copies of a buffer
+        turns = _TURNS.search(op.attributes.get("map", ""))
+        return set(range(int(turns[1]))) if turns else set()
     if op.name == "arith.select":
         return _values(op.operands[1].name, makers, depth - 1) | _values(op.operands[2].name, makers, depth - 1)
     if op.name in _THROUGH:

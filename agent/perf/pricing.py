@@ -7,27 +7,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.perf.constants import Constants
-from agent.perf.describe import REPEAT_BYTES
-from agent.perf.events import Access, Cube, Event, Register, Scalar, Sync, Tally, Transfer, Vector
+from agent.perf.events import Access, Chain, Cube, Event, Register, Scalar, Sync, Tally, Transfer, Vector
+from agent.perf.vectors import REPEAT_BYTES, register_key
 
 Term = Literal["load", "store", "vector", "scalar", "cube", "sync", "launch", "imbalance"]
 TERMS: tuple[Term, ...] = ("load", "store", "vector", "scalar", "cube", "sync", "launch", "imbalance")
 _FP32_BITS = 32
-_FLOATS = {"bf16": "f16"}  # the vendor's table has no bf16
-# Register instructions of the 950 under the name of the arith or math operation that the vendor's table lists.
-_REGISTER_NAMES = {
-    "vadd": "addf", "vadds": "addf", "vsub": "subf", "vmul": "mulf", "vmuls": "mulf", "vdiv": "divf", "vexp": "exp",
-    "vsqrt": "sqrt", "vln": "log", "vsitofp": "sitofp", "vfptosi": "fptosi",
-}  # fmt: skip
-_INTEGER_NAMES = {"addf": "addi", "subf": "subi", "mulf": "muli"}
 
 
 def term_of(event: Event) -> Term:
     """Return what the time of `event` counts as."""
     match event:
         case Transfer():
-            return "vector" if not event.base else "store" if event.write else "load"
-        case Vector() | Register():
+            if event.op == "fixpipe" or event.write:
+                return "store"
+            return "load" if event.base else "vector"
+        case Vector() | Register() | Chain():
             return "vector"
         case Cube():
             return "cube"
@@ -58,7 +53,10 @@ class Pricing:
                 weight = c.weights.get(event.op, c.weights["last_axis"] if event.last_axis else 1)
                 return event.instructions * c.vector_instruction_us + event.repeats * c.vector_repeat_us * weight
             case Register():
-                return event.registers * c.vector_repeat_us * self._interval(event) / c.intervals["units"]
+                interval = c.intervals.get(register_key(event.op, event.element), c.intervals["default"])
+                return event.registers * c.vector_repeat_us * interval / c.intervals["units"]
+            case Chain():
+                return c.vector_repeat_us * sum(c.latencies.get(op, c.latencies["default"]) for op in event.ops)
             case Scalar():
                 return c.scalar_us
             case Access():
@@ -74,18 +72,13 @@ class Pricing:
 
     def _move(self, event: Transfer) -> float:
         c = self.constants
-        if not event.base:  # within the chip, by the vector unit
+        if not event.base and term_of(event) == "vector":  # within UB, by the vector unit
             return c.vector_instruction_us + event.bytes / REPEAT_BYTES * c.vector_repeat_us
         rate = c.cube_bytes_per_us if self.cube else c.core_bytes_per_us
-        missed = 0.0 if event.write else self.missed.get((event.base, False), 1.0)
-        slow = rate * c.core_miss_bytes_per_us / c.core_bytes_per_us
-        moving = event.bytes * ((1 - missed) / rate + missed / slow)
-        return c.transfer_us + missed * c.miss_us + max(event.pieces * c.piece_us, moving)
+        return c.transfer_us + max(event.pieces * c.piece_us, event.bytes / rate)
 
-    def _interval(self, event: Register) -> float:
-        name = event.op.rpartition(".")[2]
-        name = _REGISTER_NAMES.get(name, name)
-        element = _FLOATS.get(event.element, event.element)
-        if element.startswith("i"):
-            name = _INTEGER_NAMES.get(name, name)
-        return self.constants.intervals.get(f"{name} {element}", self.constants.intervals["default"])
+    def lag(self, event: Event) -> float:
+        """Return how much later than its pipe is done the data of `event` are there: the way from HBM."""
+        if not isinstance(event, Transfer) or event.write or not event.base:
+            return 0.0
+        return self.missed.get((event.base, False), 1.0) * self.constants.miss_us
