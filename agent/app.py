@@ -37,7 +37,7 @@ from agent.records import KernelSource, Lowering, Rung
 from agent.request import Site
 from agent.sandbox import is_limit
 from agent.sweeping import Config, sweep
-from agent.toolchain.targets import find_target
+from agent.toolchain.targets import find_device, find_target
 from agent.workbench import Workbench, open_workbench
 from indexer.errors import BadInput, SandboxError
 from indexer.messages import Lang, render
@@ -46,7 +46,7 @@ AnyDoc = TypeVar("AnyDoc", CompileDoc, DiagnoseDoc)
 
 
 def _open(site: Site, *, every_pass: bool = False) -> AbstractContextManager[Workbench]:
-    return open_workbench(find_target(site.target), site.policy, every_pass=every_pass)
+    return open_workbench(find_device(site.target), site.policy, every_pass=every_pass)
 
 
 def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> CompileDoc:
@@ -61,7 +61,7 @@ def compile_kernel(site: Site, source: KernelSource, out: Path | None) -> Compil
 
 def targets_of(site: Site) -> list[Site]:
     """Return a site for each target that is named, the same otherwise; raises `BadInput` for one that is unknown."""
-    names = dict.fromkeys(find_target(name).name for name in site.target.split(","))
+    names = dict.fromkeys(find_device(name).name for name in site.target.split(","))
     return [replace(site, target=name) for name in names]
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from agent.records import Argument, Diagnostic, KernelSource, Launch, ScalarArgument, TensorArgument
 from agent.toolchain.client import Reply, Worker
-from agent.toolchain.targets import find_target
+from agent.toolchain.cuda_targets import CudaTarget
+from agent.toolchain.targets import Device, find_device
 from indexer.errors import BadInput
 
 # A host with more Python beside it than this belongs in an environment.
@@ -80,14 +81,14 @@ def _read_capture(reply: Reply, source: KernelSource) -> Capture:
 
 def job_of(source: KernelSource, target_arch: str) -> tuple[dict[str, Any], list[bytes]]:
     """Give the fields of a job on `source`, and its blobs: the modules beside the file that it imports."""
-    target = find_target(_MODEL.get(target_arch, target_arch))
+    target = find_device(_MODEL.get(target_arch, target_arch))
     entry, companions = source.entry, find_companions(source)
     return {
         "name": source.path.name,
         "path": str(source.path),
         "text": source.text,
         "chip": target.chip,
-        "cores": [target.cube_cores, target.vector_cores],
+        "cores": _cores(target),
         "options": {"compile_on_910_95": True} if target.arch == "a5" else {},
         "entry": {
             "function": entry.function,
@@ -98,6 +99,13 @@ def job_of(source: KernelSource, target_arch: str) -> tuple[dict[str, Any], list
         },
         "companions": {name: i for i, name in enumerate(companions)},
     }, list(companions.values())
+
+
+def _cores(target: Device) -> list[int]:
+    """Give the cores for matrices and for vectors that a host may ask for."""
+    if isinstance(target, CudaTarget):
+        return [target.multiprocessors] * 2
+    return [target.cube_cores, target.vector_cores]
 
 
 def find_companions(source: KernelSource) -> dict[str, bytes]:

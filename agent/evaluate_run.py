@@ -10,7 +10,7 @@ from agent.diagnose import diagnose
 from agent.records import Entry, Finding
 from agent.request import read_source
 from agent.sandbox import SandboxPolicy
-from agent.toolchain.targets import find_target
+from agent.toolchain.targets import find_device
 from agent.workbench import Workbench, open_workbench
 from retriever.search import Index
 
@@ -23,7 +23,7 @@ def open_diagnoser(policy: SandboxPolicy, index: Index | None) -> Iterator[Calla
 
         def findings(file: Path, target: str) -> Sequence[Finding]:
             if target not in benches:
-                benches[target] = stack.enter_context(open_workbench(find_target(target), policy))
+                benches[target] = stack.enter_context(open_workbench(find_device(target), policy))
             return diagnose(benches[target], read_source(file, Entry()), index, "en").findings
 
         yield findings

@@ -110,6 +110,41 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineOp:
+    """`count` instructions of PTX on a user line (None: not attributable); `width` are the bytes a thread moves."""
+
+    opcode: str
+    line: int | None
+    width: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class GpuResources:
+    """What a program of a CUDA kernel holds, and how many programs fit a multiprocessor.
+
+    `limited_by` is what keeps more away: `warps`, `registers`, `shared` or `blocks`; `occupancy` the share of the
+    multiprocessor's warps that are resident. Spills and stack are in bytes a thread.
+    """
+
+    registers: int
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    shared_bytes: int
+    shared_limit_bytes: int
+    warps: int
+    programs_per_multiprocessor: int
+    limited_by: str
+    occupancy: float
+
+    @property
+    def spill_bytes(self) -> int:
+        """Return the bytes a thread spills and takes back."""
+        return self.spill_store_bytes + self.spill_load_bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """One pass that ran, in order: whether it changed the module, and how many operations it left (None: unchanged)."""
 
@@ -126,6 +161,7 @@ class Compilation:
     `snapshots` are the changed dumps in order (adapter, then bishengir); `hivm` is the module just before
     `convert-hivm-to-std` on A2/A3, or the last HIVM-level module on 950 (None when rejected before it).
     `retried_without` lists what the compiler silently switched off to make it fit (for example multi-buffering).
+    For a CUDA target `hivm` is the final TTGIR, `gpu` what a program holds, and `machine` its PTX by line.
     """
 
     launch: Launch
@@ -139,6 +175,8 @@ class Compilation:
     hivm: Snapshot | None = None
     retried_without: tuple[str, ...] = ()
     seconds: float = 0.0
+    gpu: GpuResources | None = None
+    machine: tuple[MachineOp, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

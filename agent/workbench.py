@@ -11,16 +11,21 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from agent.capture import Capture, CapturedLaunch, capture
 from agent.jobs import in_threads
+from agent.perf.cuda import predict_cuda
 from agent.perf.predict import predict, sum_costs
 from agent.records import Compilation, Cost, KernelSource, Launch, Lowered, Lowering, Resources
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.ascend import COMPILE_SECONDS, compile_ttir
 from agent.toolchain.client import Worker
+from agent.toolchain.cuda import NO_ASCEND_MEMORIES, compile_cuda
+from agent.toolchain.cuda_install import CudaInstall, find_cuda
+from agent.toolchain.cuda_targets import CudaTarget
 from agent.toolchain.install import AscendInstall, find_ascend
-from agent.toolchain.targets import Target
+from agent.toolchain.targets import Device, Target
 from indexer.ir.blame import trace
 
 # Objects made between two looks for garbage cycles. IR is trees of small records, which go when nobody holds them: with
@@ -40,6 +45,73 @@ class Change:
 AS_IS = Change()
 
 
+class Compiler(Protocol):
+    """What a workbench needs of a compiler: TTIR to a compilation, and a compilation to a predicted cost."""
+
+    @property
+    def limits(self) -> Resources:
+        """Return what the device has, with nothing used."""
+
+    def compile(
+        self, ttir: str, launch: Launch, printed_file: str, out: Path, change: Change, *, every_pass: bool
+    ) -> Compilation:
+        """Lower one launch; the files stay in `out`."""
+
+    def cost(self, made: Compilation) -> Cost | None:
+        """Predict the time of a launch that compiled."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ascend:
+    """AscendNPU-IR behind triton-ascend's adapter, as programs of their own."""
+
+    install: AscendInstall
+    target: Target
+
+    @property
+    def limits(self) -> Resources:
+        return Resources(None, self.target.ub_bytes, None, self.target.l1_bytes, None, self.target.l0c_bytes)
+
+    def compile(
+        self, ttir: str, launch: Launch, printed_file: str, out: Path, change: Change, *, every_pass: bool
+    ) -> Compilation:
+        return compile_ttir(
+            self.install, ttir, launch, self.target, printed_file, out,
+            flags=change.flags, seconds=change.seconds, every_pass=every_pass,
+        )  # fmt: skip
+
+    def cost(self, made: Compilation) -> Cost | None:
+        return predict(made, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuda:
+    """Upstream Triton, inside the worker."""
+
+    worker: Worker
+    target: CudaTarget
+
+    @property
+    def limits(self) -> Resources:
+        return NO_ASCEND_MEMORIES
+
+    def compile(
+        self, ttir: str, launch: Launch, printed_file: str, out: Path, _change: Change, *, every_pass: bool
+    ) -> Compilation:
+        return compile_cuda(self.worker, ttir, launch, self.target, printed_file, out, every_pass=every_pass)
+
+    def cost(self, made: Compilation) -> Cost | None:
+        return predict_cuda(made, self.target)
+
+
+def _compiler_of(worker: Worker, install: AscendInstall | CudaInstall, target: Device) -> Compiler:
+    if isinstance(target, CudaTarget):
+        return _Cuda(worker, target)
+    if isinstance(install, AscendInstall):
+        return _Ascend(install, target)
+    raise ValueError(f"{target.name} is compiled by the Ascend toolchain, not by {install.python}")
+
+
 class Workbench:
     """Lowers sources for one target with one warm worker.
 
@@ -48,11 +120,18 @@ class Workbench:
     """
 
     def __init__(
-        self, worker: Worker, install: AscendInstall, target: Target, scratch: Path, *, every_pass: bool = False
+        self,
+        worker: Worker,
+        install: AscendInstall | CudaInstall,
+        target: Device,
+        scratch: Path,
+        *,
+        every_pass: bool = False,
     ) -> None:
         self.worker = worker
         self.install = install
         self.target = target
+        self.compiler = _compiler_of(worker, install, target)
         self.scratch = scratch
         self.every_pass = every_pass
         self._known: dict[tuple[object, ...], Future[Lowering]] = {}
@@ -97,26 +176,18 @@ class Workbench:
         launch = dataclasses.replace(item.launch, options={**item.launch.options, **change.options})
         if item.ttir is None:
             return Lowered(launch, self._refused(launch, item), (), None)
-        made = compile_ttir(
-            self.install,
-            item.ttir,
-            launch,
-            self.target,
-            captured.printed_file,
-            out or self._folder(),
-            flags=change.flags,
-            seconds=change.seconds,
-            every_pass=self.every_pass,
+        place = out or self._folder()
+        made = self.compiler.compile(
+            item.ttir, launch, captured.printed_file, place, change, every_pass=self.every_pass
         )
         if made.hivm is None or made.status == "rejected":
             return Lowered(launch, made, (), None)
-        return Lowered(launch, made, trace(made.snapshots, made.hivm), predict(made, self.target))
+        return Lowered(launch, made, trace(made.snapshots, made.hivm), self.compiler.cost(made))
 
     def _refused(self, launch: Launch, item: CapturedLaunch) -> Compilation:
         """Give the compilation of a launch that Triton's own front end refuses."""
-        limits = Resources(None, self.target.ub_bytes, None, self.target.l1_bytes, None, self.target.l0c_bytes)
         told = () if item.diagnostic is None else (item.diagnostic,)
-        return Compilation(launch, self.target.name, "rejected", (), (), limits, told, {})
+        return Compilation(launch, self.target.name, "rejected", (), (), self.compiler.limits, told, {})
 
     def _folder(self) -> Path:
         return Path(tempfile.mkdtemp(dir=self.scratch))
@@ -145,9 +216,9 @@ def host_cost(launches: tuple[Lowered, ...]) -> Cost | None:
 
 
 @contextmanager
-def open_workbench(target: Target, policy: SandboxPolicy, *, every_pass: bool = False) -> Iterator[Workbench]:
+def open_workbench(target: Device, policy: SandboxPolicy, *, every_pass: bool = False) -> Iterator[Workbench]:
     """Start a worker and a scratch folder for one command; both are gone afterwards."""
-    install = find_ascend()
+    install = find_cuda() if isinstance(target, CudaTarget) else find_ascend()
     with (
         _rare_collections(),
         tempfile.TemporaryDirectory(prefix="tritonkb-") as scratch,

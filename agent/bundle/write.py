@@ -19,6 +19,7 @@ from agent.diagnose import COUNTERFACTUAL_SECONDS, Diagnosis
 from agent.records import Entry, Finding, KernelSource, Lowered, Lowering
 from agent.sandbox import is_limit
 from agent.toolchain.commits import expected_commits, read_versions
+from agent.toolchain.install import AscendInstall
 from agent.workbench import Change, Workbench
 from indexer.errors import BadInput, SandboxError
 from indexer.messages import Lang
@@ -126,7 +127,8 @@ def _alone(source: KernelSource, text: str) -> KernelSource:
 
 def _versions(bench: Workbench) -> dict[str, str]:
     installed = read_versions(bench.install.site)
-    commits = {name: expected.commit for name, expected in expected_commits(bench.install).items()}
+    known = expected_commits(bench.install) if isinstance(bench.install, AscendInstall) else {}
+    commits = {name: expected.commit for name, expected in known.items()}
     return {
         "tritonkb": metadata.version("tritonkb"),
         "python": platform.python_version(),

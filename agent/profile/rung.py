@@ -6,14 +6,15 @@ import statistics
 
 from agent.profile.records import KernelProfile
 from agent.records import Cost, Launch
-from agent.toolchain.targets import Target
+from agent.toolchain.cuda_targets import CudaTarget
+from agent.toolchain.targets import Device
 from indexer.messages import Message, message
 
 # Limiters whose remedy the profile alone tells; the others are a question to the next rung.
 _REMEDIES = frozenset({"imbalance", "launch", "sync"})
 
 
-def say_predicted(cost: Cost, launch: Launch | None, target: Target) -> Message:
+def say_predicted(cost: Cost, launch: Launch | None, target: Device) -> Message:
     """Say what limits a kernel by prediction, and on which line."""
     share = cost.terms.get(cost.limiter, 0.0) / cost.value if cost.value else 0.0
     return message(
@@ -22,7 +23,7 @@ def say_predicted(cost: Cost, launch: Launch | None, target: Target) -> Message:
     )  # fmt: skip
 
 
-def say_measured(seen: KernelProfile, cost: Cost | None, launch: Launch | None, target: Target) -> Message:
+def say_measured(seen: KernelProfile, cost: Cost | None, launch: Launch | None, target: Device) -> Message:
     """Say what limits a kernel as measured; the line is that which costs most by prediction, files name none."""
     line = costliest_line(cost) if cost is not None else 0
     if not seen.limiter:
@@ -42,8 +43,16 @@ def costliest_line(cost: Cost) -> int:
     return max(lines, key=lambda line: lines[line], default=0)
 
 
-def _next(limiter: str, launch: Launch | None, target: Target) -> Message:
+def _next(limiter: str, launch: Launch | None, target: Device) -> Message:
     """Return the remedy where the profile alone localises it, else the next rung's question."""
-    if launch is not None and launch.programs < target.cube_cores and limiter not in _REMEDIES:
-        return message("ladder.next_few_programs", programs=launch.programs, cores=target.vector_cores)
-    return message(f"ladder.next_{limiter}", cores=target.vector_cores)
+    least, cores = _cores(target)
+    if launch is not None and launch.programs < least and limiter not in _REMEDIES:
+        return message("ladder.next_few_programs", programs=launch.programs, cores=cores)
+    return message(f"ladder.next_{limiter}", cores=cores)
+
+
+def _cores(target: Device) -> tuple[int, int]:
+    """Return the programs that leave no core idle, and the cores there are."""
+    if isinstance(target, CudaTarget):
+        return target.multiprocessors, target.multiprocessors
+    return target.cube_cores, target.vector_cores

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from agent.sandbox import SandboxedProcess, SandboxPolicy, Wrapped, kill_group, start_wrapped, wrap
-from agent.toolchain.install import AscendInstall
+from agent.toolchain.install import PythonInstall
 from agent.toolchain.worker import frames
 from indexer.errors import BadInput, SandboxError, ToolchainError
 from indexer.messages import render
@@ -77,7 +77,7 @@ class Worker:
     several threads may share it and queue.
     """
 
-    def __init__(self, install: AscendInstall, policy: SandboxPolicy, *, interpreter: bool = False) -> None:
+    def __init__(self, install: PythonInstall, policy: SandboxPolicy, *, interpreter: bool = False) -> None:
         self.install, self.policy, self.interpreter = install, policy, interpreter
         self._running: _Running | None = None
         self._starting: Future[_Running] | None = None
@@ -244,7 +244,7 @@ class Worker:
         return wrap(program, policy, {**environment, **plain}), folder
 
 
-def python_folders(install: AscendInstall) -> tuple[Path, ...]:
+def python_folders(install: PythonInstall) -> tuple[Path, ...]:
     """Return the folders that the toolchain's Python is made of: its environment, and the Python it was made from."""
     environment = install.python.absolute().parent.parent
     base = install.python.resolve().parent.parent

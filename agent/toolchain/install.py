@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
 from indexer.errors import ToolchainError
 from indexer.home import data_home
@@ -18,6 +19,18 @@ from indexer.toml import parse_toml
 RECORD = "tritonkb.json"
 # Prints the site-packages folder of whatever interpreter runs it.
 _ASK_SITE = "import sysconfig; print(sysconfig.get_paths()['platlib'])"
+
+
+class PythonInstall(Protocol):
+    """An environment that a worker can run in."""
+
+    @property
+    def python(self) -> Path:
+        """Return its interpreter."""
+
+    @property
+    def site(self) -> Path:
+        """Return its site-packages folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +88,16 @@ def inspect_environment(python: Path) -> AscendInstall:
     """Check that the environment of `python` holds the compilers; raises `ToolchainError` when it does not."""
     if not python.exists():
         raise ToolchainError("toolchain.missing", python=python)
-    site = _site_of_venv(python) or _ask_for_site(python)
+    site = site_of(python)
     install = AscendInstall(python, site)
     if not install.adapter.exists() or not install.bishengir("bishengir-compile").exists():
         raise ToolchainError("toolchain.incomplete", python=python)
     return install
+
+
+def site_of(python: Path) -> Path:
+    """Return the site-packages folder of an interpreter; raises `ToolchainError` when it does not run."""
+    return _site_of_venv(python) or _ask_for_site(python)
 
 
 def _build_of(python: Path) -> Path | None:

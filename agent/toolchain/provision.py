@@ -10,21 +10,21 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from packaging.version import InvalidVersion, Version
 
 from agent.toolchain.commits import ask_version, read_commits, read_versions
+from agent.toolchain.environments import Tell, folder_of_environments, locked, point, sweep, unlink
 from agent.toolchain.install import RECORD, Pins, inspect_environment, private_environment, read_pins
 from agent.toolchain.pinned import pinned_versions
 from agent.toolchain.pip import install_requirements, make_environment, run_step
 from agent.toolchain.pythons import find_python
 from agent.toolchain.torch_index import choose_torch_index
 from indexer.errors import BadInput, ToolchainError
-from indexer.messages import Message, message
+from indexer.messages import message
 
 # What a build of AscendNPU-IR must have; what it lacks of the others comes from the wheel.
 BUILD_TOOLS = ("bishengir-compile", "bishengir-opt")
@@ -32,8 +32,6 @@ BUILD_TOOLS = ("bishengir-compile", "bishengir-opt")
 _IMPORTS = (
     "import triton, torch, numpy, pybind11, triton.backends.ascend.compiler; torch.empty(2, device='meta').add(1)"
 )
-
-Tell = Callable[[Message], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,10 @@ def install_ascend(
     if present is not None and (present.chosen, present.build) == wanted:
         return present, False
     link.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(link, tell):
+    with locked(link, tell):
         present = _fitting(link, pins)
         if present is None:
-            _sweep(link)
+            sweep(link)
             interpreter = find_python(pins.pythons, python)
             tell(message("toolchain.using_python", python=interpreter))
             present = _make(link, interpreter, pins, torch_index, tell)
@@ -118,10 +116,10 @@ def remove_ascend(tell: Tell) -> bool:
     link = private_environment()
     if not link.parent.exists():
         return False
-    with _locked(link, tell):
+    with locked(link, tell):
         was_there = link.exists()
-        _unlink(link)
-        _sweep(link)
+        unlink(link)
+        sweep(link)
     return was_there
 
 
@@ -165,7 +163,7 @@ def _write_record(folder: Path, installed: Installed) -> None:
 
 
 def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, tell: Tell) -> Installed:
-    folder = _folder_of_environments(link) / f"{int(time.time())}-{os.getpid()}"
+    folder = folder_of_environments(link) / f"{int(time.time())}-{os.getpid()}"
     try:
         tell(message("toolchain.making", folder=link))
         make_environment(interpreter, folder)
@@ -179,12 +177,12 @@ def _make(link: Path, interpreter: Path, pins: Pins, torch_index: str | None, te
         tell(message("toolchain.verifying"))
         installed = _verify(folder, version, requirements)
         _write_record(folder, installed)
-        _point(link, folder)
+        point(link, folder)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     inspect_environment.cache_clear()
-    _sweep(link)
+    sweep(link)
     return installed
 
 
@@ -194,43 +192,3 @@ def _verify(folder: Path, python: str, requirements: tuple[str, ...]) -> Install
     run_step([str(install.python), "-c", _IMPORTS])
     run_step([str(install.adapter), "--version"])
     return Installed(python, requirements, read_versions(install.site), read_commits(install))
-
-
-def _locked(link: Path, tell: Tell) -> FileLock:
-    """Give the lock that keeps two installs apart, waiting for the other one; say so before waiting."""
-    lock = FileLock(link.parent / "ascend.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        tell(message("toolchain.waiting", lock=lock.lock_file))
-        lock.acquire()
-    return lock
-
-
-def _folder_of_environments(link: Path) -> Path:
-    return link.with_name(f"{link.name}.d")
-
-
-def _point(link: Path, folder: Path) -> None:
-    """Let `link` name `folder` in one step."""
-    fresh = link.with_name(f"{link.name}.new")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(folder.relative_to(link.parent))
-    if link.is_dir() and not link.is_symlink():
-        _unlink(link)
-    fresh.replace(link)
-
-
-def _unlink(link: Path) -> None:
-    if link.is_symlink():
-        link.unlink()
-    elif link.exists():
-        shutil.rmtree(link)
-
-
-def _sweep(link: Path) -> None:
-    """Delete environments that nothing points at: those of killed installs, and the one just replaced."""
-    folder = _folder_of_environments(link)
-    for environment in folder.iterdir() if folder.exists() else ():
-        if not link.exists() or environment.resolve() != link.resolve():
-            shutil.rmtree(environment)

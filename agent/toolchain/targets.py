@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.toolchain.cuda_targets import CudaTarget, cuda_targets, find_cuda_target
 from indexer.errors import BadInput
 
 Arch = Literal["a3", "a5"]
@@ -34,6 +35,9 @@ class Target:
     cube_cores: int
     vector_cores: int
     sources: Mapping[str, str]
+
+
+Device = Target | CudaTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +82,24 @@ _ALIASES = {"ascend950": "Ascend950PR_9589"}
 def find_target(name: str) -> Target:
     """Return the target called `name` (case does not matter).
 
-    Raises `BadInput` for an unknown name, with near matches, and for CUDA targets.
+    Raises `BadInput` for an unknown name, with near matches, and for CUDA targets, which are no Ascend devices.
     """
     wanted = name.strip().lower()
-    if wanted.startswith("cuda"):
+    if find_cuda_target(wanted) is not None:
         raise BadInput("targets.cuda", target=name, known=", ".join(_short_list()))
     for target in all_targets():
         if target.name == wanted:
             return target
-    near = difflib.get_close_matches(wanted, [t.name for t in all_targets()], n=3, cutoff=0.7)
+    names = [*(t.name for t in all_targets()), *(t.name for t in cuda_targets())]
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.7)
     key = "targets.unknown_near" if near else "targets.unknown"
-    raise BadInput(key, target=name, near=", ".join(near), known=", ".join(_short_list()))
+    known = [*_short_list(), *(t.name for t in cuda_targets())]
+    raise BadInput(key, target=name, near=", ".join(near), known=", ".join(known))
+
+
+def find_device(name: str) -> Device:
+    """Return the target called `name`, of whichever kind; raises `BadInput` for an unknown name."""
+    return find_cuda_target(name) or find_target(name)
 
 
 def all_targets() -> Iterator[Target]:

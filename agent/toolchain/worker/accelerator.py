@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import triton
+from flavour import IS_UPSTREAM
 from triton.backends.compiler import GPUTarget
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_WARP = 32
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def device_module(name: str, device: Device) -> types.ModuleType:
     """Make a module that answers as `torch.npu` does."""
     arch, cube, vector = device.chip, device.cube_cores, device.vector_cores
     module = types.ModuleType(name)
+    capability = divmod(int(arch.removeprefix("cuda:")), 10) if IS_UPSTREAM else (9, 0)
     properties = Anything()
     properties.__dict__.update(
         name=arch,
@@ -76,8 +80,8 @@ def device_module(name: str, device: Device) -> types.ModuleType:
         vector_core_num=vector,
         num_aicore=cube,
         num_vectorcore=vector,
-        major=9,
-        minor=0,
+        major=capability[0],
+        minor=capability[1],
         warp_size=32,
         regs_per_multiprocessor=65536,
         max_threads_per_multi_processor=2048,
@@ -87,7 +91,7 @@ def device_module(name: str, device: Device) -> types.ModuleType:
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "get_device_name": lambda *_: arch,
-        "get_device_capability": lambda *_: (9, 0),
+        "get_device_capability": lambda *_: capability,
         "get_device_properties": lambda *_: properties,
         "set_device": lambda *_: None,
         "synchronize": lambda *_: None,
@@ -190,6 +194,8 @@ class FakeDriver:
 
     def get_current_target(self) -> GPUTarget:
         """Give the target to compile for."""
+        if IS_UPSTREAM:
+            return GPUTarget("cuda", int(self.device.chip.removeprefix("cuda:")), _WARP)
         return GPUTarget("npu", self.device.chip, 0)
 
     def get_current_device(self) -> int:
@@ -248,11 +254,13 @@ def run_benchmarks(mark: Any, **kwargs: Any) -> None:
 
 def install_driver(device: Device) -> None:
     """Make Triton believe in a device, and its benchmarks call once."""
-    import triton.backends.ascend.driver as ascend_driver  # noqa: PLC0415 - only the Ascend wheel has it
     import triton.testing  # noqa: PLC0415
 
     triton.runtime.driver.set_active(FakeDriver(device))
-    ascend_driver.NPUUtils = lambda: FakeUtils(device)
+    if not IS_UPSTREAM:
+        import triton.backends.ascend.driver as ascend_driver  # noqa: PLC0415 - only the Ascend wheel has it
+
+        ascend_driver.NPUUtils = lambda: FakeUtils(device)
     for name in ("do_bench", "do_bench_npu", "do_bench_cudagraph"):
         setattr(triton.testing, name, bench_once)
     triton.testing.Mark.run = run_benchmarks

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import forms
+from flavour import IS_UPSTREAM
 from forms import Host, guard
 from hosting import Stage
 from launches import Call, describe_arguments, explicit_call
@@ -77,13 +78,19 @@ def _record_constants(host: Host, recorder: Recorder) -> None:
         guard(lambda: host.namespace["run"](*inputs), host.path)
     else:
         kernel = _kernel_of(host.get("KERNEL"))
-        call = _explicit(recorder, kernel, dict(host.namespace["SIG"]), dict(host.get("CONSTS") or {}))
+        told = {"options": dict(host.get("OPTS") or {}), "values": dict(host.get("INTS") or {})} if IS_UPSTREAM else {}
+        call = _explicit(recorder, kernel, dict(host.namespace["SIG"]), dict(host.get("CONSTS") or {}), **told)
         call.grid = _fixed_grid(host.get("GRID"))
         recorder.add(call)
 
 
 def name_types(host: Host, recorder: Recorder) -> None:
-    """Let form 4's SIG win over the types and the specialisation that a call would infer."""
+    """Let form 4's SIG win over the types and the specialisation that a call would infer.
+
+    Not with upstream Triton: there the specialisation decides about widths, and is the launch's own.
+    """
+    if IS_UPSTREAM:
+        return
     kernel, signature = _kernel_of(host.get("KERNEL")), dict(host.namespace["SIG"])
 
     def rebind(call: Call) -> Call:
@@ -200,10 +207,21 @@ def _kernel_of(value: Any) -> JITFunction:
     return fn
 
 
-def _explicit(recorder: Recorder, kernel: JITFunction, signature: dict[str, str], constants: dict[str, Any]) -> Call:
+def _explicit(
+    recorder: Recorder,
+    kernel: JITFunction,
+    signature: dict[str, str],
+    constants: dict[str, Any],
+    *,
+    options: dict[str, Any] | None = None,
+    values: dict[str, Any] | None = None,
+) -> Call:
     backend = make_backend(driver.active.get_current_target())
     ordered = {name: signature[name] for name in kernel.arg_names if name in signature}
-    return explicit_call(kernel, backend, backend.parse_options(recorder.target_options), ordered, constants)
+    return explicit_call(
+        kernel, backend, ordered, constants,
+        options=options or {}, target_options=recorder.target_options, values=values or {},
+    )  # fmt: skip
 
 
 def _fixed_grid(grid: Any) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import Any
 import accelerator
 import torch
 from devices import HostMode, add_tensor_methods, claimed_device
+from flavour import IS_UPSTREAM
 from forms import Entry, Host, load
 from recorder import Recorder
 
@@ -22,7 +23,7 @@ class Stage:
         self.path = write_files(header, blobs, folder)
         self.text = header["text"]
         self.entry = Entry(**header["entry"])
-        claimed = claimed_device(self.text)
+        claimed = "cuda:0" if IS_UPSTREAM else claimed_device(self.text)
         device = accelerator.Device(header["chip"], *header["cores"], claimed)
         add_tensor_methods()
         accelerator.install_modules(device)

@@ -13,6 +13,7 @@ import launches
 import torch
 import triton
 from devices import NeedsMeta
+from flavour import IS_UPSTREAM
 from recorder import TooManyLaunches
 from rejection import Rejection
 
@@ -23,6 +24,10 @@ _KINDS = {
     "execute": executing.execute,
     "reference": executing.reference,
 }
+if IS_UPSTREAM:
+    import gpu_lowering
+
+    _KINDS["lower"] = gpu_lowering.lower
 
 
 def versions() -> dict[str, str]:

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from flavour import IS_UPSTREAM
 from rejection import Rejection
 from triton.runtime.jit import JITFunction, TensorWrapper, get_jit_fn_file_line
+
+if IS_UPSTREAM:
+    import jit_upstream as jit
+else:
+    import jit_ascend as jit
 
 # Keys of `kernel[grid](..., key=...)` that steer the launch and not the compilation.
 _NOT_OPTIONS = {"debug", "stream", "warmup", "grid"}
@@ -79,8 +85,7 @@ class Call:
         }
 
     def _divisible(self) -> list[str]:
-        aligned = self.attrs.arg_properties.get("tt.divisibility", [])
-        return [self.fn.arg_names[i] for i in aligned if self.fn.arg_names[i] in self.run_time_names]
+        return [name for name in jit.divisible(self.fn, self.attrs) if name in self.run_time_names]
 
 
 def plain(value: Any) -> Any:
@@ -98,30 +103,20 @@ def bind(fn: JITFunction, backend: Any, target_options: dict[str, Any], args: An
     kwargs = {"debug": False, **{k: v for k, v in kwargs.items() if k != "warmup"}}
     for hook in fn.pre_run_hooks:
         hook(*args, **kwargs)
-    if fn.binder is None:
-        fn.create_binder(backend)
-    if fn.bishengir_option:
-        kwargs.update(fn.bishengir_option)
-    stand_ins = [_stand_in(arg) for arg in args]
     named = {name: _stand_in(value) for name, value in kwargs.items()}
-    bound, spec, _, _, excess = fn.binder(*stand_ins, **named)
-    options = backend.parse_options({**target_options, **kwargs})
-    for name in excess:
-        if name not in options.__dict__:
-            raise KeyError(f"Keyword argument {name} was specified but unrecognised")
-    signature, constants, attrs = specialise(fn, backend, bound, spec)
-    given = {name: value for name, value in excess.items() if name not in _NOT_OPTIONS}
-    actual = {name: value.tensor if isinstance(value, Pointer) else value for name, value in bound.items()}
+    found = jit.bind_call(fn, backend, target_options, [_stand_in(arg) for arg in args], named)
+    given = {name: value for name, value in found.excess.items() if name not in _NOT_OPTIONS}
+    actual = {name: value.tensor if isinstance(value, Pointer) else value for name, value in found.bound.items()}
     call = Call(
         fn=fn,
-        signature=signature,
-        constants=constants,
-        attrs=attrs,
+        signature=found.signature,
+        constants=found.constants,
+        attrs=found.attrs,
         options=given,
-        backend_options=options,
+        backend_options=found.options,
         grid=resolve_grid(grid, actual),
         bound=actual,
-        key=artefact_key(fn, signature, constants, attrs, given),
+        key=artefact_key(fn, found.signature, found.constants, found.attrs, given),
     )
     call.shapes = describe_arguments(call)
     return call
@@ -130,22 +125,6 @@ def bind(fn: JITFunction, backend: Any, target_options: dict[str, Any], args: An
 def describe_arguments(call: Call) -> list[dict[str, Any]]:
     """Describe the run-time arguments: shapes and strides of tensors, values of scalars."""
     return [_shape(name, call.signature[name], call.bound[name]) for name in call.run_time_names]
-
-
-def specialise(fn: JITFunction, backend: Any, bound: dict[str, Any], spec: Any) -> tuple[dict[str, str], Any, Any]:
-    """Give signature, constants and attributes exactly as the compiler would (triton/runtime/jit.py, `run`)."""
-    names = [fn.params[i].name for i in fn.non_constexpr_indices]
-    signature = {k: "*i8" if v == "none" else v for k, v in zip(names, spec, strict=False)}
-    values = tuple(bound.values())
-    attrs = backend.get_attrs_descriptor(fn.params, values)
-    specialised = attrs.get_constants()
-    constants = {
-        p.name: v for v, p in zip(values, fn.params, strict=True) if p.is_constexpr or p.num in specialised or v is None
-    }
-    for name, value in constants.items():
-        if callable(value) and not isinstance(value, type) and not isinstance(value, JITFunction):
-            raise TypeError(f"Callable constexpr at index {name} is not supported")
-    return signature, constants, attrs
 
 
 def resolve_grid(grid: Any, bound: dict[str, Any]) -> tuple[int, int, int]:
@@ -165,7 +144,7 @@ def artefact_key(
         source_identity(fn),
         signature,
         {name: repr(plain(value)) for name, value in constants.items()},
-        attrs.arg_properties,
+        jit.describe_attrs(attrs),
         {name: repr(plain(value)) for name, value in sorted(options.items())},
     ]
     text = json.dumps(parts, sort_keys=True)
@@ -198,26 +177,31 @@ def _shape(name: str, dtype: str, value: Any) -> dict[str, Any]:
     raise Rejection("odd_argument", name=name, type=type(value).__name__)
 
 
-def explicit_call(
-    fn: JITFunction, backend: Any, options: Any, signature: dict[str, str], constants: dict[str, Any]
+def explicit_call(  # noqa: PLR0913 - all that a launch would tell
+    fn: JITFunction,
+    backend: Any,
+    signature: dict[str, str],
+    constants: dict[str, Any],
+    *,
+    options: dict[str, Any],
+    target_options: dict[str, Any],
+    values: dict[str, Any],
 ) -> Call:
-    """Build a call from types that the user wrote down; nothing is specialised beyond them."""
-    from triton.backends.ascend.compiler import AscendAttrsDescriptor  # noqa: PLC0415 - the Ascend wheel's
-
-    attrs = AscendAttrsDescriptor()
-    if fn.binder is None:
-        fn.create_binder(backend)
-    return Call(
+    """Build a call from what the user wrote down; `values` are run-time integers to specialise for, where told."""
+    types, fixed, attrs = jit.explicit(fn, backend, signature, constants, values)
+    call = Call(
         fn=fn,
-        signature=signature,
-        constants=constants,
+        signature=types,
+        constants=fixed,
         attrs=attrs,
-        options={},
-        backend_options=options,
+        options=options,
+        backend_options=backend.parse_options({**target_options, **options}),
         grid=(1, 1, 1),
-        bound={},
-        key=artefact_key(fn, signature, constants, attrs, {}),
+        bound={name: values[name] for name in types if name in values and name not in fixed},
+        key=artefact_key(fn, types, fixed, attrs, options),
     )
+    call.shapes = [_shape(name, types[name], value) for name, value in call.bound.items()]
+    return call
 
 
 def line_info_on() -> None:

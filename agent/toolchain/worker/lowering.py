@@ -7,10 +7,7 @@ from typing import Any
 
 import frames
 import phase
-from launches import Call
-from triton._C.libtriton import ir
-from triton.backends.ascend.compiler import make_ttir
-from triton.compiler import ASTSource
+from launches import Call, jit
 from triton.compiler.compiler import make_backend
 from triton.compiler.errors import CompilationError
 from triton.runtime.driver import driver
@@ -46,15 +43,8 @@ def _lower_apart(call: Call, backend: Any, path: str) -> dict[str, Any]:
 
 def lower(call: Call, backend: Any, path: str) -> dict[str, Any]:
     """Return `{"ttir": text}` or `{"diagnostic": {"message", "line"}}`."""
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
     try:
-        source = ASTSource(call.fn, call.signature, call.constants, call.attrs)
-        module = source.make_ir(
-            call.backend_options, backend.get_codegen_implementation(), backend.get_module_map(), context
-        )
-        return {"ttir": str(make_ttir(module, {"hash": call.key}, call.backend_options))}
+        return {"ttir": jit.make_ir(call, backend)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the front end raises is its diagnostic

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.toolchain.targets import all_targets, find_target
+from agent.toolchain.cuda_targets import CudaTarget, occupancy
+from agent.toolchain.targets import all_targets, find_device, find_target
 from indexer.errors import BadInput
 
 
@@ -37,6 +38,27 @@ def test_an_unknown_target_is_answered_with_the_list():
         find_target("tpu")
 
 
-def test_a_cuda_target_is_said_to_be_not_built_yet():
-    with pytest.raises(BadInput, match="cuda:90: CUDA targets are not built yet"):
+def test_what_only_ascend_has_is_refused_for_a_cuda_target():
+    with pytest.raises(BadInput, match="cuda:90: this works for Ascend targets only"):
         find_target("cuda:90")
+
+
+def test_a_capability_that_is_not_known_is_answered_with_those_that_are():
+    with pytest.raises(BadInput, match=r"unknown target cuda:95; did you mean .*cuda:90"):
+        find_device("cuda:95")
+
+
+def test_a_cuda_target_has_the_limits_of_its_multiprocessor():
+    target = find_device("cuda:90")
+    assert isinstance(target, CudaTarget)
+    assert (target.multiprocessors, target.shared_bytes, target.shared_bytes_block) == (132, 233472, 232448)
+    assert set(target.sources) >= {"registers", "warps", "shared_bytes", "multiprocessors", "l2_bytes"}
+
+
+def test_shared_memory_of_six_stages_leaves_room_for_one_program():
+    target = find_device("cuda:90")
+    assert isinstance(target, CudaTarget)
+    six, two = occupancy(target, 4, 96, 196608), occupancy(target, 4, 94, 65536)
+    assert (six.programs, six.limited_by) == (1, "shared")
+    assert (two.programs, two.limited_by) == (3, "shared")
+    assert six.share(4, target) == 4 / 64
