@@ -123,7 +123,9 @@ def _memory(site: Site, library: Library | None, bench: Workbench, count: int | 
     """Open what earlier runs taught; it lies beside the index, and without one there is none."""
     from agent.memory import open_memory  # noqa: PLC0415 - as above
 
-    return None if library is None else open_memory(store_folder(site.store), bench.target.arch, count)
+    if library is None or not site.learns:
+        return None
+    return open_memory(store_folder(site.store), bench.target.arch, count)
 
 
 def _proposer(

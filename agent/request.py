@@ -44,7 +44,7 @@ class ModelRequest:
 class Site:
     """Where a use case works: target, the sandbox's policy, the index (None: none is used), language, the store.
 
-    `model` is None unless the user named one.
+    `model` is None unless the user named one. `learns`: what earlier runs taught is used, and more is kept.
     """
 
     target: str
@@ -53,6 +53,7 @@ class Site:
     lang: Lang
     store: str | None = None
     model: ModelRequest | None = None
+    learns: bool = True
 
 
 def read_source(path: Path, entry: Entry) -> KernelSource:
