@@ -23,6 +23,7 @@ from agent.propose.prompting import MOST_FINDINGS, Situation, say_lessons
 from agent.propose.records import Proposal
 from agent.propose.rules import MOST_OFFERS, Rules, rule_proposals
 from agent.propose.tokens import sum_tokens, tokens_doc
+from agent.ratios import speedup_of
 from agent.records import KernelSource, Lowering, Rung
 from agent.request import Goal
 from agent.rewrite.table import rules_for
@@ -277,7 +278,6 @@ class Optimizer:
         best = others[0] if others else baseline
         first, last = baseline.cost, best.cost
         main = baseline.launches[baseline.costliest]
-        same_basis = first is not None and last is not None and first.basis == last.basis
         return OptimizeDoc(
             kernel=main.launch.kernel,
             target=self.bench.target.name,
@@ -292,7 +292,7 @@ class Optimizer:
             best=BestDoc(
                 round=state.best_round,
                 cost=cost_doc(last, self.lang),
-                speedup=first.value / last.value if same_basis and first is not None and last is not None else None,
+                speedup=speedup_of(first, last),
                 file=str(self.journal.best),
                 repaired=first is None and last is not None,
             ),
@@ -326,7 +326,6 @@ def _is_refuted(verdict: str, claim: str) -> bool:
     return claim == "refuted" or verdict in {"wrong", "cheating"}
 
 
-def _reached(initial: Lowering, best: Lowering, speedup: float | None) -> bool:
-    if speedup is None or initial.cost is None or best.cost is None:
-        return False
-    return initial.cost.value / best.cost.value >= speedup
+def _reached(initial: Lowering, best: Lowering, wanted: float | None) -> bool:
+    reached = speedup_of(initial.cost, best.cost)
+    return wanted is not None and reached is not None and reached >= wanted
