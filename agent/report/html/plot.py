@@ -10,7 +10,8 @@ from typing import Literal
 from agent.contract import Basis, CostDoc, Verdict
 from agent.report.terminal import amount
 
-Standing = Literal["baseline"] | Verdict
+# `empty`: nobody proposed anything in that round.
+Standing = Literal["baseline", "empty"] | Verdict
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54, 16, 16, 40
 # Beyond this ratio the cheap rounds would lie on the axis of a linear plot.

@@ -12,7 +12,7 @@ from typing import Literal
 from agent.contract import Basis, CandidateDoc, CostDoc, FindingDoc, OptimizeDoc, RoundDoc, TokensDoc
 from agent.report.html.excerpts import Excerpt, beside, diff_excerpt, difference, excerpt
 from agent.report.html.overview import speedup_of
-from agent.report.html.plot import Entry, Plot, plot_costs
+from agent.report.html.plot import Entry, Plot, Standing, plot_costs
 from agent.report.html.reading import SeenRun
 from agent.report.terminal import LEAST_BY_HAND
 
@@ -53,6 +53,11 @@ class RoundView:
     diff: Excerpt
     others_tried: tuple[CandidateView, ...]
     ratio: float | None
+
+    @property
+    def standing(self) -> Standing:
+        """Return what became of the round."""
+        return standing_of(self.doc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +146,9 @@ class RunView:
         return tuple(dict.fromkeys(cost.basis for cost in costs if cost is not None))
 
     @property
-    def tally(self) -> dict[str, int]:
-        """Return how many rounds came to which verdict."""
-        return dict(Counter(r.doc.verdict for r in self.rounds))
+    def tally(self) -> dict[Standing, int]:
+        """Return how many rounds came to what."""
+        return dict(Counter(r.standing for r in self.rounds))
 
     @property
     def tokens(self) -> TokensDoc:
@@ -209,8 +214,13 @@ def view_finding(doc: FindingDoc) -> FindingView:
     return FindingView(doc, *beside(doc.counterfactual.before or doc.ir.excerpt, doc.counterfactual.after))
 
 
+def standing_of(doc: RoundDoc) -> Standing:
+    """Return what became of a round: its verdict, or that it had nothing to judge."""
+    return doc.verdict if doc.rewrite is not None else "empty"
+
+
 def _entries(seen: SeenRun) -> list[Entry]:
-    rounds = [Entry(r.n, r.cost, r.verdict) for r in seen.rounds]
+    rounds = [Entry(r.n, r.cost, standing_of(r)) for r in seen.rounds]
     if seen.result is None:
         return rounds
     return [Entry(0, seen.result.baseline.cost, "baseline"), *rounds]

@@ -195,6 +195,17 @@ def test_an_unfinished_run_is_shown_as_far_as_it_is_and_says_how_to_go_on(tmp_pa
     assert "40 µs" in seen.text
 
 
+def test_a_round_without_a_proposal_says_so_and_has_no_checks(tmp_path: Path) -> None:
+    entry = a_round(1, "rejected", None).model_copy(update={"rewrite": None, "candidates": [], "findings": []})
+    result = a_result(tmp_path / "run", [entry], a_cost(100.0), a_cost(100.0))
+    begin(tmp_path / "run", [entry]).finish(result)
+    text = Seen(rendered(tmp_path / "run")).text
+    assert "nothing proposed" in text
+    assert "verdict of the checks" not in text
+    assert "rejected\n" not in text
+    assert "Nothing was kept" in text
+
+
 def test_a_run_that_went_on_after_its_result_is_unfinished(tmp_path: Path) -> None:
     first = a_round(1, "kept", a_cost(40.0))
     journal = begin(tmp_path / "run", [first])
