@@ -34,6 +34,7 @@ ACTIONS = 8
 FEWER_TOKENS = (2_000, 0)
 MAX_NAME = 60
 MAX_THOUGHT = 1_000
+MAX_TOLD = 2_000  # of an action's answer in a run's documents; the exchanges have it whole
 LANGUAGES = {"en": "English", "zh": "Chinese (简体中文)"}
 
 Ended = Literal["edit", "gave_up", "dropped", "unusable", "endless"]
@@ -65,7 +66,7 @@ class _Talk:
         """Tell the model what came of an action."""
         said = (Turn("assistant", action.model_dump_json()), Turn("user", text))
         self.request = dataclasses.replace(self.request, turns=(*self.request.turns, *said))
-        self.done.append(ActionDoc(action=action.action, detail=_detail(action), answer=text))
+        self.done.append(ActionDoc(action=action.action, detail=_detail(action), answer=text[:MAX_TOLD]))
 
 
 class ModelProposer:
