@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from agent.contract import Doc, IntervalDoc
 from agent.evaluate_cost import CostScore, Predicted, score
+from agent.evaluate_cost_pairs import FITTING, Direction
+from indexer.messages import Lang, render
 
 
 class BandsDoc(Doc):
@@ -104,6 +106,64 @@ def timing_doc(item: Predicted) -> TimingDoc:
         baseline_us=item.baseline_us, error=None if item.us is None else item.us / timing.us - 1,
         limiter=item.limiter, low_confidence=item.low_confidence, left_out=item.left_out, seconds=item.seconds,
         note=item.note,
+    )  # fmt: skip
+
+
+class DirectionDoc(Doc):
+    """A pair: what is predicted for both kernels, and why it is not in the catalogue's direction where it is not."""
+
+    name: str
+    symptom: str
+    slow_us: float | None
+    fast_us: float | None
+    basis: Literal["predicted"] = "predicted"
+    limiter: str
+    grows: str
+    fitting: list[str]
+    structure: bool
+    right: bool
+    fits: bool
+    reason: str
+
+
+class DirectionsDoc(Doc):
+    """All pairs on one target; `made`: those whose structure this target's compiler makes, `made_right` of them."""
+
+    target: str
+    n: int
+    right: int
+    fits: int
+    made: int
+    made_right: int
+    made_fits: int
+    cases: list[DirectionDoc]
+
+
+class PairsDoc(Doc):
+    """`tritonkb eval cost --pairs`."""
+
+    targets: list[DirectionsDoc]
+
+
+def directions_doc(target: str, found: Sequence[Direction], lang: Lang) -> DirectionsDoc:
+    """Count the pairs of one target and give them their JSON form."""
+    made = [item for item in found if item.made]
+    return DirectionsDoc(
+        target=target,
+        n=len(found), right=sum(d.right for d in found), fits=sum(d.fits for d in found),
+        made=len(made), made_right=sum(d.right for d in made), made_fits=sum(d.fits for d in made),
+        cases=[_direction_doc(item, lang) for item in found],
+    )  # fmt: skip
+
+
+def _direction_doc(item: Direction, lang: Lang) -> DirectionDoc:
+    return DirectionDoc(
+        name=item.truth.name, symptom=item.truth.symptom,
+        slow_us=None if item.slow is None else item.slow.value,
+        fast_us=None if item.fast is None else item.fast.value,
+        limiter="" if item.slow is None else item.slow.limiter, grows=item.grows,
+        fitting=sorted(FITTING.get(item.truth.symptom, ())), structure=item.made, right=item.right, fits=item.fits,
+        reason="" if item.reason is None else render(item.reason, lang),
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ COMMANDS = (
         "eval cost",
         "agent.cli.eval_cost:cost",
         "eval.cost_summary",
-        ("toolchain_python", "host_seconds", "unsafe_no_sandbox"),
+        ("target", "toolchain_python", "host_seconds", "unsafe_no_sandbox"),
     ),
     Command("mcp", "agent.cli.mcp:mcp", "mcp.summary", COMPILING),
     Command("toolchain install", "agent.cli.toolchain:install", "toolchain.install_summary"),

@@ -8,20 +8,33 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.options import Session
+from indexer.errors import BadInput
 from indexer.messages import Message, message
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agent.evaluate_cost import Predicted
-    from agent.evaluate_cost_documents import CostEvaluationDoc, MeasuresDoc
+    from agent.evaluate_cost_documents import CostEvaluationDoc, MeasuresDoc, PairsDoc
+    from agent.evaluate_cost_pairs import Direction
 
-Timings = Annotated[list[Path], typer.Argument(metavar="TIMINGS.jsonl...", help="eval.timings")]
+Timings = Annotated[list[Path] | None, typer.Argument(metavar="TIMINGS.jsonl...", help="eval.timings")]
 Kernels = Annotated[list[Path] | None, typer.Option("--kernels", metavar="DIR", help="eval.kernels")]
 
+Pairs = Annotated[list[Path] | None, typer.Option("--pairs", metavar="DIR", help="eval.pairs")]
 
-def cost(session: Session, timings: Timings, kernels: Kernels = None) -> int:
-    """Score predicted costs against published timings; exit 1 when one of them cannot be predicted."""
+
+def cost(session: Session, timings: Timings = None, kernels: Kernels = None, pairs: Pairs = None) -> int:
+    """Score predicted costs against published timings, or on pairs of kernels.
+
+    Exit 1 when a timing cannot be predicted.
+    """
+    if bool(timings) == bool(pairs):
+        raise BadInput("eval.timings_or_pairs")
+    return _directions(session, pairs) if pairs else _timings(session, timings or [], kernels)
+
+
+def _timings(session: Session, timings: list[Path], kernels: list[Path] | None) -> int:
     from agent.cli.kernel_input import sandbox_policy  # noqa: PLC0415 - heavy, not for --help
     from agent.evaluate_cost import read_timings  # noqa: PLC0415
     from agent.evaluate_cost_documents import cost_evaluation_doc  # noqa: PLC0415
@@ -38,6 +51,45 @@ def cost(session: Session, timings: Timings, kernels: Kernels = None) -> int:
     doc = cost_evaluation_doc(found)
     session.output.answer(doc.to_json(), lambda console: _show(console, doc, session))
     return 0 if doc.predicted == doc.n else 1
+
+
+def _directions(session: Session, pairs: list[Path]) -> int:
+    from agent.cli.kernel_input import sandbox_policy  # noqa: PLC0415 - heavy, not for --help
+    from agent.evaluate_cost_documents import PairsDoc, directions_doc  # noqa: PLC0415
+    from agent.evaluate_cost_pairs import predict_pairs  # noqa: PLC0415
+    from agent.toolchain.targets import find_target  # noqa: PLC0415
+
+    def on_pair(item: Direction) -> None:
+        session.output.progress(message("eval.case", name=item.truth.name, mark="+" if item.fits else "-"))
+
+    targets = [find_target(name) for name in session.settings.target.split(",")]
+    policy = sandbox_policy(session)
+    doc = PairsDoc(
+        targets=[
+            directions_doc(target.name, list(predict_pairs(pairs, target, policy, on_pair)), session.output.lang)
+            for target in targets
+        ]
+    )
+    session.output.answer(doc.to_json(), lambda console: _show_directions(console, doc, session))
+    return 0
+
+
+def _show_directions(console: Console, doc: PairsDoc, session: Session) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    for found in doc.targets:
+        table = Table(box=None, pad_edge=False)
+        for key in ("pair", "slow", "fast", "limiter", "grows", "reason"):
+            table.add_column(session.output.text(message(f"eval.column_{key}")))
+        for case in found.cases:
+            costs = ("-" if us is None else f"{us:.2f}" for us in (case.slow_us, case.fast_us))
+            table.add_row(case.name, *costs, case.limiter, case.grows, case.reason)
+        console.print(table)
+        totals = message(
+            "eval.pairs_total", target=found.target, n=found.n, right=found.right, fits=found.fits, made=found.made,
+            made_right=found.made_right, made_fits=found.made_fits,
+        )  # fmt: skip
+        console.print(session.output.text(totals), markup=False)
 
 
 def _show(console: Console, doc: CostEvaluationDoc, session: Session) -> None:
