@@ -22,6 +22,8 @@ from retriever.search import Index
 
 LESSONS = "lessons.jsonl"
 LESSONS_A_FINDING = 3
+# The newest are read: more would cost each run a second.
+MOST_LESSONS = 5_000
 _LOCK_SECONDS = 10.0
 
 
@@ -77,7 +79,8 @@ def open_memory(store: Path, arch: str, count: int | None = None) -> Memory:
     path = store / LESSONS
     lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
     lines = lines[:count]
-    return Memory(path, arch, tuple(each for line in lines if (each := _read(line)) is not None), len(lines))
+    read = (_read(line) for line in lines[-MOST_LESSONS:])
+    return Memory(path, arch, tuple(each for each in read if each is not None), len(lines))
 
 
 def is_expired(lesson: LessonDoc, index: Index) -> bool:

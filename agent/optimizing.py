@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.contract import OptimizeDoc, RoundDoc
 from agent.jobs import Failed, run_apart
-from agent.knowledge import Library, open_library, store_folder
+from agent.knowledge import Library, open_library
 from agent.request import ModelWrites, RoundEnded, Run, RunEvent, Site, Started
 from indexer.crew import RAY, hire
 from indexer.errors import BadInput, TritonkbError
@@ -125,7 +125,8 @@ def _memory(site: Site, library: Library | None, bench: Workbench, count: int | 
 
     if library is None or not site.learns:
         return None
-    return open_memory(store_folder(site.store), bench.target.arch, count)
+    store = library.index.generation.folder.parents[1]
+    return open_memory(store, bench.target.arch, count)
 
 
 def _proposer(

@@ -297,8 +297,12 @@ def test_files_of_one_name_get_folders_of_their_own(tmp_path: Path, capsys: pyte
         ["optimize", str(first), str(second), "--out", str(tmp_path / "runs"), "--rounds", "1", "--jobs", "1", "--json"]
     )
     out, err = capsys.readouterr()
-    good, bad = json.loads(out)["runs"]
+    document = json.loads(out)
+    good, bad = document["runs"]
     assert code == 2
+    together = document["summary"]
+    assert (together["kernels"], together["failed"], together["kept"], together["basis"]) == (2, 1, 1, "predicted")
+    assert together["reference"]["basis"] == "measured"
     assert OptimizeDoc.model_validate(good).best.round == 1
     assert bad["error"]["exit_code"] == 2
     assert "kernel.py:6" in bad["error"]["message"]
