@@ -13,6 +13,9 @@ from agent.verify.running import Inputs, Ran
 from agent.verify.values import Malformed, TensorView, Values, elements_of, read_view, tensor_nodes, widen
 from indexer.messages import Message, message
 
+# A host may compute this much with torch: a few sizes or factors, and no result.
+_FREE_ELEMENTS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Right:
@@ -29,9 +32,13 @@ class Right:
 
 @dataclass(slots=True)
 class Finding:
-    """What comparing one case showed: faults (empty: right), the largest relative error, elements that became NaN."""
+    """What comparing one case showed: faults (empty: right), the largest relative error, elements that became NaN.
+
+    `cheats` say how a right result came about otherwise than by the kernels.
+    """
 
     faults: list[Message] = field(default_factory=list)
+    cheats: list[Message] = field(default_factory=list)
     max_error: float = 0.0
     tolerances: dict[str, float] = field(default_factory=dict)
     spread: int = 0
@@ -63,6 +70,7 @@ def judge(got: Ran, right: Right, inputs: Inputs, *, injected: bool = False) -> 
     `injected` says that NaN or infinity was put into the inputs: then a number may become NaN, which is counted.
     """
     comparing = _Comparing(got, right, inputs, injected)
+    comparing.manner()
     try:
         comparing.form()
         if not comparing.found.faults:
@@ -82,6 +90,16 @@ class _Comparing:
     inputs: Inputs
     injected: bool
     found: Finding = field(default_factory=Finding)
+
+    def manner(self) -> None:
+        """Compare what the hosts did beside launching: an original that does the same cannot hold it against one."""
+        before, cheats = self.right.baseline, self.found.cheats
+        broken = [name for name in self.got.broken if name not in before.broken]
+        if broken:
+            cheats.append(message("verify.cheat_replaced", what=", ".join(broken[:5])))
+        more = {name: n for name, n in self.got.work.items() if n > max(_FREE_ELEMENTS, 2 * before.work.get(name, 0))}
+        if more:
+            cheats.append(message("verify.cheat_torch_ran", what=", ".join(more), count=max(more.values())))
 
     def form(self) -> None:
         """Compare all but the numbers: nesting, plain values, shapes, types; and whether a kernel ran, and where."""
@@ -165,6 +183,18 @@ def _differs(new: Values, old: Values) -> bool:
 def _other_type(what: Message, new: TensorView, old: TensorView) -> Message:
     actual, expected = (f"{view.dtype}{list(view.shape)}" for view in (new, old))
     return message("verify.other_type", what=what, actual=actual, expected=expected)
+
+
+def same_bits(first: Ran, second: Ran) -> bool:
+    """Tell whether two runs left the same, bit by bit."""
+    pairs = [(first.outputs, second.outputs), *((first.changed.get(n), new) for n, new in second.changed.items())]
+    return first.changed.keys() == second.changed.keys() and all(
+        one is not None and _contents(one) == _contents(other) for one, other in pairs
+    )
+
+
+def _contents(values: Values) -> list[bytes]:
+    return [elements_of(view, values.blobs[view.storage]).tobytes() for view in values.tensors()]
 
 
 def _without_tensors(tree: Any) -> Any:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agent.capture import job_of
 from agent.records import KernelSource
 from agent.sandbox import is_limit
 from agent.toolchain.client import Reply, Worker
-from agent.toolchain.targets import Target
+from agent.toolchain.targets import Device
 from agent.verify.builds import Builder
+from agent.verify.layouts import renumbered
 from agent.verify.linalg import NotBuilt
 from agent.verify.values import Values
 from indexer.errors import BadInput, SandboxError
@@ -21,7 +22,6 @@ from indexer.messages import Message, message
 Level = Literal["linalg_cpu", "interpreter", "device", "none"]
 # A host may launch a kernel only after it saw another's results; each such step needs a round of building.
 _BUILD_ROUNDS = 8
-# The sandbox's errors that a host can cause; any other means that there is no sandbox.
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,45 @@ _NO_INPUTS = Inputs({"kind": "tuple", "items": []}, Values({"kind": "tuple", "it
 class Ran:
     """The host ended: what it returned, which inputs it changed (by number), how often it launched.
 
-    `strays` names the kernels' arguments (`kernel.argument`) outside which something was written.
+    `strays` names the kernels' arguments (`kernel.argument`) outside which something was written. `configs` is the
+    most configurations that an autotuner had, 0 without one. `work` counts the elements that torch's operations took
+    or gave in the host, by name; `broken` names what results go through and the host replaced or left running.
     """
 
     outputs: Values
     changed: Mapping[int, Values]
     launches: int
     strays: tuple[str, ...] = ()
+    configs: int = 0
+    work: Mapping[str, int] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """What the file's reference gave.
+
+    `whole` are the inputs that it reads whole, and `product_flops` the operations of its matrix products, as far as it
+    needs all of them: then so does a kernel.
+    """
+
+    outputs: Values
+    whole: tuple[int, ...] = ()
+    product_flops: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a host is run beside its inputs: with which other inputs it is called `before`, in the same process.
+
+    `config` is the number of the configuration that autotuners take.
+    """
+
+    before: Values | None = None
+    config: int = 0
+
+
+PLAINLY = How()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +105,7 @@ class Runner(Protocol):
 
     level: Level
 
-    def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
+    def run(self, source: KernelSource, inputs: Inputs, seed: int, how: How = PLAINLY) -> Ran | Broke | NotBuilt:
         """Run the host of `source`; its kernels never run outside the sandbox."""
 
 
@@ -82,12 +114,12 @@ class InterpreterRunner:
 
     level: Level = "interpreter"
 
-    def __init__(self, worker: Worker, target: Target) -> None:
+    def __init__(self, worker: Worker, target: Device) -> None:
         self.worker, self.target = worker, target
 
-    def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
+    def run(self, source: KernelSource, inputs: Inputs, seed: int, how: How = PLAINLY) -> Ran | Broke | NotBuilt:
         """Run the host of `source`."""
-        reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, {}))
+        reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, {}, how))
         if isinstance(reply, Broke):
             return dataclasses.replace(reply, limit=reply.limit or "InterpreterError" in str(reply.note.values))
         return _read_run(reply)
@@ -101,12 +133,12 @@ class LinalgRunner:
     def __init__(self, worker: Worker, builder: Builder) -> None:
         self.worker, self.builder = worker, builder
 
-    def run(self, source: KernelSource, inputs: Inputs, seed: int) -> Ran | Broke | NotBuilt:
+    def run(self, source: KernelSource, inputs: Inputs, seed: int, how: How = PLAINLY) -> Ran | Broke | NotBuilt:
         """Run the host of `source`, building the kernels that it turns out to launch."""
         target = self.builder.target
         for _ in range(_BUILD_ROUNDS):
             libraries = self.builder.libraries(source)
-            reply = _ask(self.worker, "execute", source, target, *_job(inputs, seed, libraries))
+            reply = _ask(self.worker, "execute", source, target, *_job(inputs, seed, libraries, how))
             if isinstance(reply, Broke):
                 return reply
             if reply.status != "missing":
@@ -117,7 +149,7 @@ class LinalgRunner:
         return NotBuilt(message("verify.too_many_rounds", rounds=_BUILD_ROUNDS))
 
 
-def make_inputs(worker: Worker, source: KernelSource, target: Target, seed: int, shape: int) -> Inputs | Broke:
+def make_inputs(worker: Worker, source: KernelSource, target: Device, seed: int, shape: int) -> Inputs | Broke:
     """Let the file make its inputs for one seed and one of its shapes; a script makes its own as it runs."""
     reply = _ask(worker, "inputs", source, target, {"seed": seed, "shape_index": shape}, [])
     if isinstance(reply, Broke):
@@ -127,22 +159,27 @@ def make_inputs(worker: Worker, source: KernelSource, target: Target, seed: int,
     return Inputs(fields["initial"], given, int(fields["shapes"]), bool(fields["has_reference"]))
 
 
-def run_reference(worker: Worker, source: KernelSource, target: Target, inputs: Inputs, seed: int) -> Values | Broke:
+def run_reference(worker: Worker, source: KernelSource, target: Device, inputs: Inputs, seed: int) -> Referred | Broke:
     """Run the file's own reference, in float64 where it can."""
     fields = {"seed": seed, "inputs": inputs.given.tree, "initial": inputs.initial}
     reply = _ask(worker, "reference", source, target, fields, list(inputs.given.blobs))
-    return reply if isinstance(reply, Broke) else Values(reply.fields["outputs"], reply.blobs)
+    if isinstance(reply, Broke):
+        return reply
+    whole = tuple(map(int, reply.fields["whole"]))
+    return Referred(Values(reply.fields["outputs"], reply.blobs), whole, int(reply.fields["product_flops"]))
 
 
-def _job(inputs: Inputs, seed: int, libraries: Mapping[str, bytes]) -> tuple[dict[str, Any], list[bytes]]:
+def _job(inputs: Inputs, seed: int, libraries: Mapping[str, bytes], how: How) -> tuple[dict[str, Any], list[bytes]]:
     blobs = list(inputs.given.blobs)
+    before = None if how.before is None else renumbered(how.before.tree, len(blobs))
+    blobs += [] if how.before is None else how.before.blobs
     numbers = {key: len(blobs) + i for i, key in enumerate(libraries)}
     fields = {"seed": seed, "inputs": inputs.given.tree, "initial": inputs.initial, "libraries": numbers}
-    return fields, [*blobs, *libraries.values()]
+    return {**fields, "before": before, "config": how.config}, [*blobs, *libraries.values()]
 
 
 def _ask(
-    worker: Worker, job: str, source: KernelSource, target: Target, fields: dict[str, Any], blobs: list[bytes]
+    worker: Worker, job: str, source: KernelSource, target: Device, fields: dict[str, Any], blobs: list[bytes]
 ) -> Reply | Broke:
     common, companions = job_of(source, target.name)
     names = {name: len(blobs) + index for name, index in common.get("companions", {}).items()}
@@ -160,4 +197,12 @@ def _read_run(reply: Reply) -> Ran:
     fields = reply.fields
     changed = {int(number): Values(tree, reply.blobs) for number, tree in fields["changed"].items()}
     launches = sum(int(item["count"]) for item in fields["launches"])
-    return Ran(Values(fields["outputs"], reply.blobs), changed, launches, tuple(fields["strays"]))
+    return Ran(
+        Values(fields["outputs"], reply.blobs),
+        changed,
+        launches,
+        tuple(fields["strays"]),
+        int(fields["configs"]),
+        {str(name): int(count) for name, count in fields["work"].items()},
+        tuple(fields["broken"]),
+    )

@@ -79,16 +79,26 @@ def _made_odd(entry: Any) -> Any:
 def with_noise(values: Values, view: TensorView, seed: int) -> Values:
     """Return `values` with one tensor's elements replaced by noise: what an output holds before it is written."""
     storage = bytearray(values.blobs[view.storage])
-    elements, random = elements_of(view, storage), np.random.default_rng(seed)
+    fill_random(view, storage, np.random.default_rng(seed), below=100)
+    return values.with_storage(view.storage, bytes(storage))
+
+
+def fill_random(view: TensorView, storage: bytearray, random: np.random.Generator, *, below: int) -> None:
+    """Fill a tensor with normal numbers; an integer one with numbers from 1 on (from 0, where there are but two)."""
+    elements = elements_of(view, storage)
     if view.dtype == "bool":
         elements[...] = random.integers(0, 2, view.shape).astype(bool)
     elif view.dtype == "bfloat16":
         elements[...] = (random.normal(size=view.shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    elif view.dtype == "float8_e5m2":
+        elements[...] = random.normal(size=view.shape).astype(np.float16).view(np.uint16) >> 8
+    elif view.dtype == "float8_e4m3fn":
+        elements[...] = random.integers(0, 0x70, view.shape)  # all of these are finite
     elif elements.dtype.kind in "fc":
         elements[...] = random.normal(size=view.shape).astype(elements.dtype)
     else:
-        elements[...] = random.integers(1, 100, view.shape).astype(elements.dtype)
-    return values.with_storage(view.storage, bytes(storage))
+        most = min(below, np.iinfo(elements.dtype).max)
+        elements[...] = random.integers(1 if most > 2 else 0, most, view.shape).astype(elements.dtype)
 
 
 # Bit patterns of NaN and the two infinities of the types that numpy lacks.
