@@ -18,7 +18,7 @@ from agent.contract_run import ClaimVerdict, ModelDoc, ModelTurnDoc, PassageText
 from agent.contract_run import EscalationDoc as EscalationDoc  # noqa: PLC0414
 from agent.contract_run import RewriteDoc as RewriteDoc  # noqa: PLC0414
 from agent.contract_run import TokensDoc as TokensDoc  # noqa: PLC0414
-from agent.profile.documents import ProfilesDoc
+from agent.profile.documents import PredictedProfileDoc, ProfilesDoc
 
 Basis = Literal["measured", "predicted"]
 Verdict = Literal["kept", "slower", "wrong", "rejected", "cheating"]
@@ -44,6 +44,7 @@ class CostDoc(Doc):
     bytes_baseline_us: float | None = None
     remarks: list[str] = Field(default_factory=list)
     pipes: dict[str, float] = Field(default_factory=dict)
+    profile: PredictedProfileDoc | None = None
 
 
 class ArgumentDoc(Doc):

@@ -23,6 +23,7 @@ from agent.contract import (
 )
 from agent.contract_parts import BufferUseDoc, EvidenceDoc, ExplanationDoc, FitDoc
 from agent.explain.records import Explanation
+from agent.profile.documents import predicted_profile_doc
 from agent.records import Compilation, Cost, Diagnostic, Finding, Launch, Lowered, Resources, TensorArgument
 from indexer.ir.resolution import Resolution, resolve
 from indexer.messages import Lang, message, render
@@ -68,6 +69,7 @@ def cost_doc(cost: Cost | None, lang: Lang) -> CostDoc | None:
         bytes_baseline_us=cost.baseline_us,
         remarks=[render(note, lang) for note in cost.remarks],
         pipes=dict(cost.pipes),
+        profile=predicted_profile_doc(cost.profile),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from agent.perf.records import Profile
 from indexer.ir.records import Blame as Blame  # noqa: PLC0414 - one of the nouns of this module too
 from indexer.ir.records import Snapshot
 from indexer.messages import Message
@@ -194,7 +195,8 @@ class Cost:
     `limiter` names what dominates (load, store, vector, cube, scalar, sync, launch, imbalance). `terms` splits the
     value by these, `by_line` by the user's line (None: not attributable), both in the same unit. `bytes_by_line` splits
     `bytes_moved`, what all programs together move between the chip and GM, by the user's line. `pipes` are the shares
-    of an average program's time in which each pipe of its core works.
+    of an average program's time in which each pipe of its core works. `profile` is what else a predicted profile holds,
+    of the costliest launch where several are summed.
     """
 
     value: float
@@ -209,6 +211,7 @@ class Cost:
     baseline_us: float | None = None
     remarks: tuple[Message, ...] = ()
     pipes: Mapping[str, float] = field(default_factory=dict)
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from indexer.ir.brackets import split_commas
 from indexer.ir.records import IrOp, Snapshot
 
 _SPECIAL = ("ffts_base_address", "sync_block_lock", "workspace")
-_WORKSPACE = "workspace"
+WORKSPACE = "workspace"
 _GRID = 3  # the compiler appends the grid's three sizes
 _SAMPLE = 16  # programs followed of a bigger grid
 _PROBE = 4  # if so many, spread over the grid, do the same, all do
@@ -52,7 +52,7 @@ class Followed:
 
 def follow_launch(hivm: Snapshot, launch: Launch, weigh: Callable[[Tally], float]) -> Followed:
     """Follow a sample of the launch's programs; raises `ValueError` for a module without a device entry."""
-    entries = [f for f in hivm.functions.values() if _is_entry(f)]
+    entries = entries_of(hivm)
     if not entries:
         raise ValueError("no device function in the module")
     cubes = [f for f in entries if "AIC" in f.attributes.get("hivm.func_core_type", "")]
@@ -78,6 +78,11 @@ def follow_launch(hivm: Snapshot, launch: Launch, weigh: Callable[[Tally], float
     return Followed(tuple(blocks), launch.programs, bool(cubes), frozenset(plans.notes), unbound, _footprint(launch))
 
 
+def entries_of(hivm: Snapshot) -> list[IrOp]:
+    """Return the functions that run on the device: one, or one of the cube core and one of the vector cores."""
+    return [f for f in hivm.functions.values() if _is_entry(f)]
+
+
 def bind_arguments(function: IrOp, launch: Launch) -> list[Value]:
     """Return a value for each parameter of `function`: user's in signature order, the compiler's own around them."""
     kinds = split_commas(function.attributes.get("arg_attrs", "[]")[1:-1])
@@ -94,7 +99,7 @@ def bind_arguments(function: IrOp, launch: Launch) -> list[Value]:
     for index, name in enumerate(special):
         view = parse_memref(parameters[index].type)
         if name and view is not None:
-            values[index] = replace(view, base=_WORKSPACE)
+            values[index] = replace(view, base=WORKSPACE)
     return values
 
 
@@ -162,7 +167,7 @@ def _user_values(launch: Launch) -> dict[str, float | int | None]:
 def _footprint(launch: Launch) -> dict[str, int]:
     """Return the bytes of each tensor, each element once; the compiler's workspace never leaves L2."""
     tensors = [a for a in launch.arguments if isinstance(a, TensorArgument)]
-    return {a.name: _tensor_bytes(a) for a in tensors} | {_WORKSPACE: 0}
+    return {a.name: _tensor_bytes(a) for a in tensors} | {WORKSPACE: 0}
 
 
 def _tensor_bytes(tensor: TensorArgument) -> int:

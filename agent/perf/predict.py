@@ -13,6 +13,7 @@ from agent.perf.events import Event
 from agent.perf.launch import Followed, busiest_core, follow_launch
 from agent.perf.playing import Played, play_programs
 from agent.perf.pricing import TERMS, Pricing, term_of
+from agent.perf.profile import make_profile
 from agent.perf.remarks import collect_remarks, interval_of, say_experience
 from agent.records import Compilation, Cost, Interval
 from agent.toolchain.targets import Target
@@ -70,11 +71,13 @@ def predict(compilation: Compilation, target: Target, *, cold: bool = True, cons
     on_path = {event: time for event, time in events.items() if event is not None}
     remarks = (*collect_remarks(followed, target, on_path, constants, cold=cold), say_experience(limiter))
     moved = _bytes_by_line(followed)
+    profile = make_profile(compilation, target, timed, by_line, constants)
     return Cost(
         value=timed.us, basis="predicted", interval=interval_of(timed.us, limiter, remarks),
         limiter=limiter, terms=terms, by_line=dict(by_line), bytes_moved=sum(moved.values()), bytes_by_line=moved,
         baseline_us=sum(moved.values()) / constants.baseline_bytes_per_us + constants.baseline_launch_us,
         remarks=remarks, pipes=_busy_pipes(timed.played),
+        profile=profile,
     )  # fmt: skip
 
 
@@ -108,6 +111,7 @@ def sum_costs(costs: Sequence[Cost]) -> Cost:
         terms=dict(terms), by_line=dict(by_line), bytes_moved=sum(cost.bytes_moved for cost in costs),
         bytes_by_line=dict(moved),
         baseline_us=sum(baselines) if len(baselines) == len(costs) else None, remarks=remarks, pipes=dict(pipes),
+        profile=max(costs, key=lambda cost: cost.value).profile,
     )  # fmt: skip
 
 
