@@ -168,19 +168,21 @@ def limited(steps: Sequence[Step], ladder: Ladder) -> tuple[Step, ...]:
 class Past:
     """What the stop rules look at of a round: its cost (None: nothing could be costed), and how deep it went.
 
-    `deepest` says that it went as deep as rungs are to be had; `empty` that nobody proposed anything.
+    `deepest` says that it went as deep as rungs are to be had; `empty` that nobody proposed anything, `given_up` that
+    the model, with the rules at their end, said that nothing is left.
     """
 
     cost: float | None
     kept: bool
     deepest: bool
     empty: bool = False
+    given_up: bool = False
 
 
 def stops(rounds: Sequence[Past]) -> str | None:
     """Return why a run should not go on, None where it should."""
     idle = rounds[-EMPTY_ROUNDS:]
-    if len(idle) == EMPTY_ROUNDS and all(r.empty for r in idle):
+    if (rounds and rounds[-1].given_up) or (len(idle) == EMPTY_ROUNDS and all(r.empty for r in idle)):
         return "no rewrite left"
     return "plateau" if is_plateau(rounds) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agent.contract import BaselineDoc, BestDoc, OptimizeDoc, RoundDoc
 from agent.contract_run import ModelDoc, ModelTurnDoc, PassageTextDoc
@@ -28,6 +28,7 @@ from agent.records import KernelSource, Lowering, Rung
 from agent.request import Goal
 from agent.rewrite.table import rules_for
 from agent.round_documents import RoundFacts, RoundWriter
+from agent.run_state import RunState
 from agent.symptoms.table import SYMPTOMS
 from agent.trials import try_all
 from agent.verify.check import Verifier
@@ -44,29 +45,6 @@ class Help:
     model: ModelProposer | None = None
     memory: Memory | None = None
     rules: Rules = rules_for
-
-
-@dataclass(slots=True)
-class _State:
-    """Where the run stands; a refuted direction is named by what stays the same when lines move."""
-
-    source: KernelSource
-    lowering: Lowering
-    best_round: int
-    rounds: list[RoundDoc] = field(default_factory=list)
-    tried: set[str] = field(default_factory=set)
-    refuted: set[tuple[str, str, str]] = field(default_factory=set)
-    climbed: str = ""
-    left: str = ""
-
-    def is_new(self, source: str, direction: tuple[str, str, str]) -> bool:
-        """Return whether a text was not tried, nor its direction refuted."""
-        return digest(source) not in self.tried and direction not in self.refuted
-
-    @property
-    def cited(self) -> set[str]:
-        """Return the passages whose text the rounds have."""
-        return {passage.id for entry in self.rounds for passage in entry.passages}
 
 
 class Optimizer:
@@ -108,10 +86,10 @@ class Optimizer:
     def first_request(self, source: KernelSource, goal: Goal) -> Request:
         """Return what the model would be sent first, and send nothing."""
         assert self.model is not None  # noqa: S101 - only a run with a model has one
-        state = _State(source, self.bench.lower(source), 0, tried={digest(source.text)})
+        state = RunState(source, self.bench.lower(source), tried={digest(source.text)})
         return self.model.first_request(self._situation(state, goal)[1])
 
-    def _situation(self, state: _State, goal: Goal) -> tuple[EntryRule, Situation]:
+    def _situation(self, state: RunState, goal: Goal) -> tuple[EntryRule, Situation]:
         """Climb from where the policy says, and gather what a round begins with."""
         diagnosis = self._diagnose(state.source, goal)
         offers = self._offers(state, diagnosis)
@@ -133,31 +111,22 @@ class Optimizer:
             known = self._diagnoses[source.text] = restrict(found, goal.ladder)
         return known
 
-    def _begun(self, source: KernelSource, terms: Terms) -> _State:
+    def _begun(self, source: KernelSource, terms: Terms) -> RunState:
         lowering = self.bench.lower(source)
         self.journal.begin(source, terms)
-        return _State(source, lowering, 0, tried={digest(source.text)})
+        return RunState(source, lowering, tried={digest(source.text)})
 
-    def _resumed(self, source: KernelSource, terms: Terms) -> _State:
+    def _resumed(self, source: KernelSource, terms: Terms) -> RunState:
         past = self.journal.resume(source, terms)
         best = dataclasses.replace(source, text=past.best_text)
-        state = _State(best, self.bench.lower(best), past.best_round, list(past.rounds))
-        state.tried = {digest(source.text), *map(digest, past.candidates)}
-        for entry_ in past.rounds:
-            state.tried |= {c.sha256 for c in entry_.candidates if c.verdict != "untried"}
-            tried = [(c.rewrite, c.verdict, c.claim_verdict) for c in entry_.candidates]
-            if entry_.rewrite is not None:
-                tried.append((entry_.rewrite, entry_.verdict, entry_.claim_verdict))
-            state.refuted |= {(w.name, w.symptom, w.line_text) for w, v, c in tried if _is_refuted(v, c)}
-        if past.rounds:
-            # The text that the last round climbed: the best kernel before it.
-            state.climbed = best.text if past.rounds[-1].verdict != "kept" else ""
+        state = RunState(best, self.bench.lower(best))
+        state.recall(past, source)
         if self.model is not None:
             self.model.chat.budget.prompt = sum(r.tokens.prompt for r in past.rounds)
             self.model.chat.budget.completion = sum(r.tokens.completion for r in past.rounds)
         return state
 
-    def _rounds(self, state: _State, original: KernelSource, initial: Lowering, goal: Goal) -> str:
+    def _rounds(self, state: RunState, original: KernelSource, initial: Lowering, goal: Goal) -> str:
         """Go round until a stop rule holds; return its name."""
         while len(state.rounds) < goal.rounds:
             if _reached(initial, state.lowering, goal.target_speedup):
@@ -175,9 +144,11 @@ class Optimizer:
         deepest = "source" if self._index is not None else "ir"
         at = [rung.rung for rung in entry_.ladder if rung.entered]
         empty = entry_.rewrite is None
-        return Past(cost, entry_.verdict == "kept", not at or deepest in at or at[-1] == "source", empty)
+        given_up = empty and entry_.model is not None and entry_.model.ended == "gave_up"
+        deep = not at or deepest in at or at[-1] == "source"
+        return Past(cost, entry_.verdict == "kept", deep, empty, given_up)
 
-    def _round(self, state: _State, original: KernelSource, goal: Goal) -> bool:
+    def _round(self, state: RunState, original: KernelSource, goal: Goal) -> bool:
         """Run one round; return False when there is nothing left to try."""
         started = time.monotonic()
         if self.model is None and not self._has_offers(state, goal):
@@ -193,27 +164,17 @@ class Optimizer:
             time.monotonic() - started,
         )  # fmt: skip
         self._keep(state, facts)
-        return bool(proposals) or turn is None or turn.ended != "gave_up"
+        return True
 
-    def _keep(self, state: _State, facts: RoundFacts) -> None:
+    def _keep(self, state: RunState, facts: RoundFacts) -> None:
         """Write a round down, and take over what it found."""
         entry_ = self.writer.write(facts, state.cited)
         main = facts.trials[0] if facts.trials else None
         self.journal.record(entry_, main.proposal.source if main is not None else None)
-        state.rounds.append(entry_)
-        state.climbed = state.source.text
-        for trial in facts.trials:
-            if trial.verdict != "untried":
-                state.tried.add(digest(trial.proposal.source))
-            if _is_refuted(trial.verdict, trial.claim):
-                state.refuted.add(trial.proposal.direction)
-        if main is not None and main.verdict == "kept" and main.lowering is not None:
-            state.source = dataclasses.replace(state.source, text=main.proposal.source)
-            state.lowering = main.lowering
-            state.best_round = entry_.n
+        state.learn(list(facts.trials), entry_)
         self.on_round(entry_)
 
-    def _has_offers(self, state: _State, goal: Goal) -> bool:
+    def _has_offers(self, state: RunState, goal: Goal) -> bool:
         """Return whether any rule has something new to offer; without, a diagnosis would lead nowhere."""
         arch = self.bench.target.arch
         symptoms = [s for s in SYMPTOMS if arch in s.archs and s.rung in LADDERS[goal.ladder] and self.help.rules(s.id)]
@@ -226,7 +187,7 @@ class Optimizer:
             for offer in (make(subject, at) for make in self.help.rules(symptom.id))
         )
 
-    def _offers(self, state: _State, diagnosis: Diagnosis) -> list[Proposal]:
+    def _offers(self, state: RunState, diagnosis: Diagnosis) -> list[Proposal]:
         """Return the rules' first new proposals; no two of one text, whichever findings they answer."""
         subjects = tuple(subjects_of(diagnosis.lowering))
         found: dict[str, Proposal] = {}
@@ -250,7 +211,7 @@ class Optimizer:
             found |= {each.model_dump_json(): each for each in memory.like(finding.symptom, conditions, index)}
         return list(found.values())
 
-    def _asked(self, state: _State, now: Situation) -> tuple[list[Proposal], ModelTurnDoc | None]:
+    def _asked(self, state: RunState, now: Situation) -> tuple[list[Proposal], ModelTurnDoc | None]:
         """Let the model propose. If it fails before it ever answered the run ends; later the rules go on alone."""
         if self.model is None:
             return [], None
@@ -270,7 +231,7 @@ class Optimizer:
             return [], ModelTurnDoc(ended="failed", reason=reason, thought="", actions=[], tokens=tokens)
         return [turn.proposal] if turn.proposal is not None else [], turn.doc
 
-    def _result(self, state: _State, diagnosis: Diagnosis, stopped: str, goal: Goal, seconds: float) -> OptimizeDoc:
+    def _result(self, state: RunState, diagnosis: Diagnosis, stopped: str, goal: Goal, seconds: float) -> OptimizeDoc:
         """Cost the baseline and the best kernel once more from fresh compiles, and state the outcome."""
         source = diagnosis.lowering.source
         ends = [source, state.source] if state.best_round else [source]
@@ -306,7 +267,7 @@ class Optimizer:
             passages=self._passages(state, diagnosis),
         )
 
-    def _model_doc(self, state: _State) -> ModelDoc | None:
+    def _model_doc(self, state: RunState) -> ModelDoc | None:
         asked = self.help.model
         if asked is None:
             return None
@@ -314,16 +275,11 @@ class Optimizer:
             name=asked.chat.model, endpoint=asked.endpoint, left=state.left, exchanges=str(self.journal.exchanges)
         )
 
-    def _passages(self, state: _State, diagnosis: Diagnosis) -> list[PassageTextDoc]:
+    def _passages(self, state: RunState, diagnosis: Diagnosis) -> list[PassageTextDoc]:
         """Return the texts of all that the run cites."""
         had = [passage for entry_ in state.rounds for passage in entry_.passages]
         cited = [e.passage for f in diagnosis.findings for e in f.evidence]
         return [*had, *self.writer.passages(cited, state.cited)]
-
-
-def _is_refuted(verdict: str, claim: str) -> bool:
-    """Tell whether a direction need not be tried again: what was claimed did not happen, or results change."""
-    return claim == "refuted" or verdict in {"wrong", "cheating"}
 
 
 def _reached(initial: Lowering, best: Lowering, wanted: float | None) -> bool:

@@ -10,6 +10,8 @@ from indexer.messages import Message
 
 Author = Literal["rule", "model"]
 CostDirection = Literal["lower", "same", "higher"]
+# The name, the symptom and the text of the line: what stays the same when lines move.
+Direction = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,6 @@ class Proposal:
         return self.finding.text if self.finding is not None else ""
 
     @property
-    def direction(self) -> tuple[str, str, str]:
+    def direction(self) -> Direction:
         """Return what stays the same when lines move: a direction that was refuted is not tried again."""
         return (self.name, self.symptom, self.line_text)

@@ -150,6 +150,7 @@ def test_the_deepest_rung_is_reached_in_the_default_budget_before_any_plateau() 
         ([Past(None, kept=False, deepest=True)] * 3, None),
         ([Past(None, kept=False, deepest=True, empty=True)] * EMPTY_ROUNDS, "no rewrite left"),
         ([Past(None, kept=False, deepest=True, empty=True), Past(9.0, kept=False, deepest=True)], None),
+        ([Past(None, kept=False, deepest=True, empty=True, given_up=True)], "no rewrite left"),
         ([], None),
     ],
 )
