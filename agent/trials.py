@@ -69,7 +69,8 @@ def try_all(
             settled.append(trial)
             continue
         candidate = dataclasses.replace(best.source, text=trial.proposal.source)
-        checks = verifier.check(original, candidate)
+        cost = trial.lowering.cost if trial.lowering is not None else None
+        checks = verifier.check(original, candidate, cost)
         settled.append(dataclasses.replace(trial, verdict=_VERDICTS[checks.verdict], checks=checks))
     return sorted(settled, key=lambda t: (_ORDER[t.verdict], _cost(t)))
 
