@@ -23,9 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.evaluate_cost import Predicted, Timing, read_timings, score
+from agent.evaluate_cost import Timing, read_timings, score
 from agent.evaluate_cost_run import CostBench, cost_of
 from agent.perf.constants import FITTED, Constants, load_constants, with_fitted
+from agent.perf.experience import FAR, KINDS
 from agent.perf.launch import Followed
 from agent.perf.predict import follow, time_launch
 from agent.records import Compilation, Launch
@@ -195,34 +196,35 @@ def write_constants(values: np.ndarray) -> None:
 
 
 def write_left_out(left: Mapping[str, np.ndarray], made: Sequence[tuple[Timing, list[Compilation | None]]]) -> None:
-    """Write the constants without each case, and how far predictions with them were off, by limiter."""
-    outcomes = [_outcome(timing, found, left[timing.case]) for timing, found in made if timing.case in left]
+    """Write the constants without each case, and how far predictions with them were off, by kind of kernel."""
     lines = [
         "# Made by bench/cost.py: the fitted constants, in the order of FITTED, without each published case; and how",
-        "# far predictions with them were off: low and high are the 10th and 90th percentile of measured/predicted.",
+        "# far predictions with them were off: low and high are the 10th and 90th percentile of measured/predicted,",
+        "# far counts those off by more than a quarter.",
         "[without]",
         *(f'"{case}" = [{", ".join(f"{value:.5g}" for value in values)}]' for case, values in left.items()),
     ]
-    limiters = dict.fromkeys(item.limiter for item in outcomes)
-    for name in ("all", *limiters):
-        ratios = sorted(i.timing.us / i.us for i in outcomes if i.us is not None and name in {"all", i.limiter})
+    outcomes = [o for timing, found in made if timing.case in left for o in _outcome(timing, found, left[timing.case])]
+    for name in ("all", *KINDS):
+        ratios = sorted(ratio for kind, ratio in outcomes if name in {"all", kind})
         if len(ratios) >= LEAST_EXPERIENCE:
             errors = [abs(1 / ratio - 1) for ratio in ratios]
             low, high = np.quantile(ratios, [0.1, 0.9])
             lines += [f"\n[experience.{name}]", f"n = {len(ratios)}", f"median_error = {statistics.median(errors):.3f}"]
-            lines += [f"low = {low:.3f}", f"high = {high:.3f}"]
+            lines += [f"low = {low:.3f}", f"high = {high:.3f}", f"far = {sum(error > FAR for error in errors)}"]
+            lines += [f"worst = {max(errors):.3f}"]
     (PERF / "left_out.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-LEAST_EXPERIENCE = 6  # timings of one limiter; fewer say nothing of their own
+LEAST_EXPERIENCE = 6  # timings of one kind; fewer say nothing of their own
 
 
-def _outcome(timing: Timing, made: Sequence[Compilation | None], values: np.ndarray) -> Predicted:
-    constants = with_fitted(values)
-    cost = cost_of(made, find_target(timing.target), constants, cold=timing.cold)
-    if cost is None:
-        return Predicted(timing, None, None)
-    return Predicted(timing, cost.value, cost.baseline_us, limiter=cost.limiter)
+def _outcome(timing: Timing, made: Sequence[Compilation | None], values: np.ndarray) -> list[tuple[str, float]]:
+    """Return kind and measured/predicted of a timing, none where it is not predicted."""
+    cost = cost_of(made, find_target(timing.target), with_fitted(values), cold=timing.cold)
+    if cost is None or cost.profile is None:
+        return []
+    return [(cost.profile.kind, timing.us / cost.value)]
 
 
 if __name__ == "__main__":

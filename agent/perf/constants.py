@@ -58,15 +58,18 @@ FITTED = (
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """How far the model was off on timings that were left out of the fit: `n` of one limiter, shares of the value.
+    """How far the model was off on timings that were left out of the fit: `n` of one kind, shares of the value.
 
-    `low` and `high` are the factors between which four fifths of the measured times lay.
+    `low` and `high` are the factors between which four fifths of the measured times lay; `far` counts the timings that
+    were off by more than a quarter, `worst` is the largest error.
     """
 
     n: int
     median_error: float
     low: float
     high: float
+    far: int
+    worst: float
 
 
 @cache
@@ -106,8 +109,9 @@ def with_fitted(values: Iterable[float]) -> Constants:
 
 
 @cache
-def load_experience(limiter: str) -> Experience:
-    """Return how far predictions with this limiter were off, or all predictions where these are too few."""
+def load_experience(kind: str) -> Experience:
+    """Return how far predictions of this kind were off, or all predictions where these are too few."""
     known = _left_out()["experience"]
-    entry = known.get(limiter, known["all"])
-    return Experience(int(entry["n"]), *(float(entry[key]) for key in ("median_error", "low", "high")))
+    entry = known.get(kind, known["all"])
+    low, high, median, worst = (float(entry[key]) for key in ("low", "high", "median_error", "worst"))
+    return Experience(int(entry["n"]), median, low, high, int(entry["far"]), worst)

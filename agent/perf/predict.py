@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from agent.perf.chip import Bounds, Traffic, bound_launch, gm_events, measure_traffic, missed_by_cores
 from agent.perf.constants import Constants, load_constants
 from agent.perf.events import Event
+from agent.perf.experience import interval_of, kind_of, say_experience
 from agent.perf.launch import Followed, busiest_core, follow_launch
 from agent.perf.playing import Played, play_programs
 from agent.perf.pricing import TERMS, Pricing, term_of
 from agent.perf.profile import make_profile
-from agent.perf.remarks import collect_remarks, interval_of, say_experience
+from agent.perf.remarks import collect_remarks, tells_doubt
 from agent.records import Compilation, Cost, Interval
 from agent.toolchain.targets import Target
 from indexer.messages import Message
@@ -69,14 +70,15 @@ def predict(compilation: Compilation, target: Target, *, cold: bool = True, cons
     # What every launch costs is nobody's limit: only the programs' share of launching is compared.
     limiter = max(TERMS, key=lambda term: terms[term] - (constants.launch_us if term == "launch" else 0.0))
     on_path = {event: time for event, time in events.items() if event is not None}
-    remarks = (*collect_remarks(followed, target, on_path, constants, cold=cold), say_experience(limiter))
+    remarks = collect_remarks(followed, target, on_path, constants, cold=cold)
+    kind = kind_of(followed, terms, timed.us)
     moved = _bytes_by_line(followed)
-    profile = make_profile(compilation, target, timed, by_line, constants)
+    profile = make_profile(compilation, target, timed, by_line, constants, kind)
     return Cost(
-        value=timed.us, basis="predicted", interval=interval_of(timed.us, limiter, remarks),
+        value=timed.us, basis="predicted", interval=interval_of(timed.us, kind, in_doubt=tells_doubt(remarks)),
         limiter=limiter, terms=terms, by_line=dict(by_line), bytes_moved=sum(moved.values()), bytes_by_line=moved,
         baseline_us=sum(moved.values()) / constants.baseline_bytes_per_us + constants.baseline_launch_us,
-        remarks=remarks, pipes=_busy_pipes(timed.played),
+        remarks=(*remarks, say_experience(kind)), pipes=_busy_pipes(timed.played),
         profile=profile,
     )  # fmt: skip
 

@@ -26,14 +26,19 @@ _MOVES = ("vload", "store", "broadcast", "pge")  # register instructions that co
 
 
 def make_profile(
-    compilation: Compilation, target: Target, timed: Timed, by_line: Mapping[int | None, float], constants: Constants
+    compilation: Compilation,
+    target: Target,
+    timed: Timed,
+    by_line: Mapping[int | None, float],
+    constants: Constants,
+    kind: str,
 ) -> Profile:
     """Return the profile of a launch that is timed; `by_line` is the predicted time of each line."""
     moved, useful = count_bytes(timed.followed)
     limits = {"ub": target.ub_bytes, "l1": target.l1_bytes, "l0c": target.l0c_bytes}
     functions = entries_of(compilation.hivm) if compilation.hivm is not None else []
     return Profile(
-        round(moved), round(useful), follow_occupancy(functions, limits, by_line),
+        kind, round(moved), round(useful), follow_occupancy(functions, limits, by_line),
         place_under_roof(timed.followed, target, moved, timed.us, constants), _waits(timed.played),
     )  # fmt: skip
 

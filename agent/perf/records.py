@@ -53,13 +53,14 @@ class Roofline:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The predicted profile of one launch.
+    """The predicted profile of one launch; `kind` is what it is like (agent/perf/experience.py).
 
     `moved_bytes` pass between cores and global memory: whole blocks of 32 bytes, and what goes through the compiler's
     workspace. `useful_bytes` are those of them that the kernel asked for. `waits` are the mean microseconds in which
     the cube core, and the vector core, of a program wait for signals of the other; empty for one kind of core.
     """
 
+    kind: str
     moved_bytes: int
     useful_bytes: int
     occupancy: tuple[Occupancy, ...]

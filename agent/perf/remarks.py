@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.perf.constants import Constants, load_experience
+from agent.perf.constants import Constants
 from agent.perf.events import Access, Event, Transfer, Vector
 from agent.perf.launch import Followed
-from agent.records import Cost, Interval
+from agent.records import Cost
 from agent.toolchain.targets import Target
 from indexer.messages import Message, message
 
@@ -24,31 +24,21 @@ _UNWEIGHTED = frozenset({
 })  # fmt: skip
 
 
-_DOUBT_STRETCH = 2.0  # an interval in doubt is that much wider, on the scale of factors
 # The remarks that begin with "low confidence".
 DOUBTS = frozenset({
     "low_confidence_950", "loop_on_data", "unknown_op", "unweighted_op", "scalar_gm", "atomic", "short_rows",
-    "large_pitch", "unaligned_rows",
+    "large_pitch", "unaligned_rows", "experience_doubt",
 })  # fmt: skip
 
 
-def interval_of(value: float, limiter: str, remarks: Sequence[Message]) -> Interval:
-    """Return where four fifths of the times lay that were predicted like this; twice as wide where there is doubt."""
-    seen = load_experience(limiter)
-    doubtful = any(note.key.removeprefix("perf.") in DOUBTS for note in remarks)
-    stretch = _DOUBT_STRETCH if doubtful else 1.0
-    return Interval(value * seen.low**stretch, value * seen.high**stretch)
-
-
-def say_experience(limiter: str) -> Message:
-    """Say how far the model was off on published timings that it had not seen, of the same limiter where there are."""
-    seen = load_experience(limiter)
-    return message("perf.experience", n=seen.n, error=round(100 * seen.median_error))
+def tells_doubt(remarks: Sequence[Message]) -> bool:
+    """Tell whether one of the remarks about a launch itself says that confidence is low."""
+    return any(note.key.removeprefix("perf.") in DOUBTS for note in remarks)
 
 
 def is_doubtful(cost: Cost) -> bool:
     """Tell whether a prediction says of itself that its confidence is low."""
-    return any(note.key.removeprefix("perf.") in DOUBTS for note in cost.remarks)
+    return tells_doubt(cost.remarks)
 
 
 @dataclass(slots=True)

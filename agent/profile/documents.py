@@ -73,6 +73,7 @@ class PredictedProfileDoc(Doc):
     """What a predicted profile holds beside the time; `waits_us`: of a mixed kernel's cores, for one another."""
 
     basis: Literal["predicted"] = "predicted"
+    kind: str
     moved_bytes: int
     useful_bytes: int
     occupancy: list[OccupancyDoc]
@@ -86,7 +87,7 @@ def predicted_profile_doc(found: Profile | None) -> PredictedProfileDoc | None:
         return None
     roof = found.roofline
     return PredictedProfileDoc(
-        moved_bytes=found.moved_bytes, useful_bytes=found.useful_bytes,
+        kind=found.kind, moved_bytes=found.moved_bytes, useful_bytes=found.useful_bytes,
         occupancy=[_occupancy(o) for o in found.occupancy],
         roofline=None if roof is None else RooflineDoc(
             unit=roof.unit, bound=roof.bound, operations=roof.operations, operations_per_byte=roof.operations_per_byte,

@@ -58,9 +58,9 @@ def divisions(path: Path) -> set[str]:
 
 def _dividing(node: ast.AST, inside: str) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.BinOp) and isinstance(child.op, ast.Div):
-            if tells_time(child.left) and tells_time(child.right):
-                yield inside
+        is_division = isinstance(child, ast.BinOp) and isinstance(child.op, ast.Div)
+        if is_division and tells_time(child.left) and tells_time(child.right):
+            yield inside
         yield from _dividing(child, child.name if isinstance(child, ast.FunctionDef) else inside)
 
 

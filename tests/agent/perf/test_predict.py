@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.perf.constants import FITTED, Constants, load_constants, load_experience, without_case
-from agent.perf.events import Chain, Cube, Register, Scalar, Sync, Transfer, Vector
-from agent.perf.launch import busiest_core, follow_launch
+from agent.perf.events import Chain, Cube, Register, Scalar, Sync, Tally, Transfer, Vector
+from agent.perf.experience import kind_of
+from agent.perf.launch import Block, Followed, busiest_core, follow_launch
 from agent.perf.predict import predict, sum_costs
 from agent.perf.pricing import Pricing
+from agent.perf.remarks import is_doubtful
 from agent.records import Compilation, Cost, Launch
 from agent.toolchain.targets import find_target
 from indexer.messages import render
@@ -343,16 +345,32 @@ def test_a_published_case_is_predicted_with_constants_that_have_not_seen_it() ->
 
 def test_the_interval_and_a_remark_tell_how_far_similar_predictions_were_off() -> None:
     cost = price(masked_loop(64), launch(50, x=(5000,), n=5000))
-    seen = load_experience(cost.limiter)
-    assert cost.interval.high == pytest.approx(cost.value * seen.high)
-    (note,) = [n for n in cost.remarks if n.key == "perf.experience"]
+    assert cost.profile is not None
+    seen = load_experience(cost.profile.kind)
+    (note,) = [n for n in cost.remarks if n.key.startswith("perf.experience")]
     assert f"{seen.n} published" in render(note, "en")
-    assert load_experience("sync") == load_experience("all")
+    assert cost.interval.high == pytest.approx(cost.value * seen.high)
+    assert load_experience("unheard of") == load_experience("all")
+
+
+def test_a_kind_of_kernel_that_was_often_far_off_is_in_doubt() -> None:
+    """Uneven waves were: three of ten published timings by more than a quarter."""
+    even, uneven = (price(masked_loop(64), launch(grid, x=(5000,), n=5000)) for grid in (80, 81))
+    assert uneven.profile is not None
+    assert uneven.profile.kind == "waves"
+    assert is_doubtful(uneven)
+    assert not is_doubtful(even)
+    assert {"en", "zh"} == {lang for lang in ("en", "zh") for n in uneven.remarks if render(n, lang)}
+    cube = Tally()
+    cube.add(Cube(1, 4, 16))
+    block = Block(0, cube, Tally())
+    assert kind_of(Followed((block,), 1, cube=True, notes=frozenset()), {}, 1.0) == "cube"
+    assert load_experience("cube").far > 0.2 * load_experience("cube").n
 
 
 def test_an_interval_in_doubt_is_wider() -> None:
-    plain = price(masked_loop(64), launch(50, x=(5000,), n=5000))
-    other = price(masked_loop(64), launch(50, x=(5000,), n=5000), "ascend950")
+    plain = price(masked_loop(64), launch(320, x=(5000,), n=5000))
+    other = price(masked_loop(64), launch(320, x=(5000,), n=5000), "ascend950")
     assert other.interval.high / other.value > plain.interval.high / plain.value
 
 
