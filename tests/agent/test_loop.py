@@ -13,11 +13,12 @@ from agent.loop import Help, Optimizer
 from agent.records import KernelSource, Structure
 from agent.request import Goal
 from agent.rewrite.table import Rule, rules_for
-from agent.sandbox import SandboxPolicy
 from agent.symptoms.base import Rewrite, Subject
+from agent.toolchain.client import Worker
+from agent.toolchain.install import find_ascend
 from agent.toolchain.targets import find_target
 from agent.verify.check import Verifier
-from agent.workbench import open_workbench
+from agent.workbench import Workbench
 from indexer.messages import message
 
 pytestmark = pytest.mark.toolchain
@@ -81,10 +82,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory, library: Library) -> tuple[OptimizeDoc, list[RoundDoc], Path]:
+def done(
+    worker: Worker, tmp_path_factory: pytest.TempPathFactory, library: Library
+) -> tuple[OptimizeDoc, list[RoundDoc], Path]:
     told: list[RoundDoc] = []
     folder = tmp_path_factory.mktemp("run") / "run"
-    with open_workbench(find_target("ascend910b3"), SandboxPolicy()) as bench, Verifier(bench) as verifier:
+    bench = Workbench(worker, find_ascend(), find_target("ascend910b3"), tmp_path_factory.mktemp("scratch"))
+    with Verifier(bench) as verifier:
         optimizer = Optimizer(bench, verifier, Help(library, rules=rules), Journal(folder), "zh", told.append)
         doc = optimizer.run(KernelSource(Path("k.py"), KERNEL), Goal())
     return doc, told, folder

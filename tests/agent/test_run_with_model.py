@@ -22,7 +22,7 @@ from agent.knowledge import CorpusSpec, build, parse_spec
 from tests.agent.test_loop import KERNEL
 from tests.chat_server import Asked, ChatServer, Said, chat_server, fail, stream
 
-pytestmark = pytest.mark.toolchain
+pytestmark = [pytest.mark.toolchain, pytest.mark.slow]
 
 KEY = "sk-not-to-be-seen"
 KILLS = 20
@@ -116,7 +116,6 @@ def test_a_run_with_a_model_keeps_what_is_right_and_tells_what_it_took(
     assert Path(doc.model.exchanges).read_text(encoding="utf-8").count("\n") == 4
 
 
-@pytest.mark.slow
 def test_a_run_whose_journal_is_lost_replays_its_exchanges_and_a_record_answers_for_the_endpoint(
     home: Path, server: ChatServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +133,6 @@ def test_a_run_whose_journal_is_lost_replays_its_exchanges_and_a_record_answers_
     assert docs[0] == docs[1] == docs[2]
 
 
-@pytest.mark.slow
 def test_without_a_model_nothing_is_sent_and_a_dry_run_sends_nothing(
     home: Path, server: ChatServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +150,6 @@ def test_without_a_model_nothing_is_sent_and_a_dry_run_sends_nothing(
     assert not (home / "dry").exists()
 
 
-@pytest.mark.slow
 def test_an_endpoint_that_fails_at_once_is_exit_5_and_one_that_fails_later_leaves_the_rest_to_rules(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +212,6 @@ def as_recorded(asked: Asked) -> str:
     return sent(system, user, turns)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_kills_at_random_moments_change_no_result_and_pay_nothing_twice(home: Path, server: ChatServer) -> None:
     began = time.monotonic()

@@ -21,9 +21,10 @@ from agent.propose.prompting import Situation
 from agent.propose.records import Proposal
 from agent.records import KernelSource
 from agent.request import Price
-from agent.sandbox import SandboxPolicy
+from agent.toolchain.client import Worker
+from agent.toolchain.install import find_ascend
 from agent.toolchain.targets import find_target
-from agent.workbench import Workbench, open_workbench
+from agent.workbench import Workbench
 from indexer.errors import ModelError
 from retriever.search import Index
 from tests.agent.test_loop import KERNEL, NARROW
@@ -42,13 +43,13 @@ class _Says:
 
 
 @pytest.fixture(scope="module")
-def climb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workbench, Index, Diagnosis]]:
+def climb(worker: Worker, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workbench, Index, Diagnosis]:
     store = tmp_path_factory.mktemp("kb")
     notes: list[CorpusSpec] = [parse_spec("notes")]
     build(store, notes, "hash", lambda *_: None)
     index = open_library(store).index
-    with open_workbench(find_target("ascend910b3"), SandboxPolicy()) as bench:
-        yield bench, index, diagnose(bench, KernelSource(Path("k.py"), HOSTILE), index, "en", most=1)
+    bench = Workbench(worker, find_ascend(), find_target("ascend910b3"), tmp_path_factory.mktemp("scratch"))
+    return bench, index, diagnose(bench, KernelSource(Path("k.py"), HOSTILE), index, "en", most=1)
 
 
 @pytest.fixture(scope="module")
