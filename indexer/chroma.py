@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from indexer.arrays import mapped
 from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
 
@@ -58,7 +57,7 @@ def write_chroma(
             if not items and not gone:
                 return
         collection = _Collection(folder)
-        vectors: Vectors = np.load(folder.parent / VECTORS, mmap_mode="r")
+        vectors: Vectors = mapped(folder.parent / VECTORS)
         for first in range(0, len(gone), BATCH):
             batch = gone[first : first + BATCH]
             collection.delete(batch)

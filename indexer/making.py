@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from indexer.arrays import mapped
 from indexer.beside import Beside
 from indexer.build import PARTS, BuildReport, Manner, corpus_reports, is_held, stamp_of
 from indexer.chroma import ChromaItem, write_chroma
@@ -194,7 +195,7 @@ class Making:
         if self.old is not None and self._same_model:
             kept = source >= 0
             with self._old_file("vectors.npy") as path:
-                vectors[kept] = np.load(path, mmap_mode="r")[source[kept]]
+                vectors[kept] = mapped(path)[source[kept]]
             missing = np.flatnonzero(~kept)
         if self.embedder.dimension:
             texts = {row: rows[row].natural for row in missing.tolist()}

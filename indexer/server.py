@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from indexer.arrays import mapped
 from indexer.errors import StoreError
 from indexer.repair import ADDRESS, damaged
 from indexer.shelf import Shelf
@@ -169,7 +168,7 @@ class Mirror:
 
     def _upload_vectors(self, folder: Path) -> None:
         shelf = Shelf(folder / "passages.sqlite")
-        rows, vectors = shelf.everything(), np.load(folder / "vectors.npy", mmap_mode="r")
+        rows, vectors = shelf.everything(), mapped(folder / "vectors.npy")
         shelf.close()
         if not vectors.shape[1]:
             return

@@ -179,12 +179,8 @@ class ShelfWriter:
     def set_names(self, namings: Iterable[Naming], links: Iterable[Link]) -> None:
         """Replace all names and links."""
         self._database.executescript(_NAMES)
-        self._database.executemany(
-            "INSERT INTO names VALUES (?,?,?,?)", ((n.name, n.sort, n.relation, n.row) for n in namings)
-        )
-        self._database.executemany(
-            "INSERT INTO links VALUES (?,?,?)", ((k.source, k.target, k.relation) for k in links)
-        )
+        self._database.executemany("INSERT INTO names(name, sort, relation, row) VALUES (?,?,?,?)", namings)
+        self._database.executemany("INSERT INTO links(source, target, relation) VALUES (?,?,?)", links)
         self._database.executescript(_NAME_INDEXES)
 
 

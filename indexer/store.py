@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from indexer.arrays import mapped, read_array
 from indexer.embed import Vectors
 from indexer.errors import StoreError, not_written
-from indexer.lexical import LexicalField, mapped
+from indexer.lexical import LexicalField
 from indexer.records import Link, Relation
 from indexer.repair import damaged, no_index, other_version
 from indexer.shelf import Shelf
@@ -160,7 +161,7 @@ def _check_field(folder: Path, field_: str) -> int:
     vocabulary = (folder / field_ / "words.json").read_bytes()
     if (vocabulary[:1], vocabulary[-1:]) != (b"{", b"}"):
         raise damaged(folder, folder / field_ / "words.json")
-    return int(np.load(folder / field_ / "count.npy"))
+    return int(read_array(folder / field_ / "count.npy"))
 
 
 def read_store_manifest(folder: Path) -> StoreManifest:

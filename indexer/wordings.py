@@ -12,7 +12,7 @@ from indexer.lexical import Counts, body_words, read_counts, write_lexical
 from indexer.records import Passage
 from indexer.repair import damaged
 from indexer.shelf import Shelf
-from indexer.words import words_of
+from indexer.words import count_words
 
 Rows = npt.NDArray[np.int64]
 
@@ -37,7 +37,7 @@ def write_prose(folder: Path, old: Path | None, source: Sequence[int], told: Pat
     natural = shelf.naturals()
     history = _history(shelf)
     shelf.close()
-    new = (words_of(text) for text, row in zip(natural, source, strict=True) if row < 0)
+    new = (count_words(text) for text, row in zip(natural, source, strict=True) if row < 0)
     write_lexical(folder / "natural", new, _silent, _counts(old, "natural"), np.asarray(source, np.int64))
     _write_history(folder, history, told)
 
@@ -50,7 +50,7 @@ def _write_history(folder: Path, history: Sequence[tuple[tuple[str, str], str]],
         number = {document: n for n, document in enumerate(_history(shelf))}
         shelf.close()
     source = np.asarray([number.get(document, -1) for document in history], np.int64)
-    new = (words_of(said) for (_, said), n in zip(history, source, strict=True) if n < 0)
+    new = (count_words(said) for (_, said), n in zip(history, source, strict=True) if n < 0)
     write_lexical(folder / "history", new, _silent, _counts(old, "history"), source)
 
 

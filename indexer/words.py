@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from indexer.stem import stem
 
 # A word is an identifier, hyphens inside kept (a pass argument is one name), a number, or a run of Chinese characters.
 _TOKEN = re.compile(r"[A-Za-z_]\w*(?:-\w+)*|\d+|[\u3400-\u4dbf\u4e00-\u9fff]+", re.ASCII)
+# What a word may be made of: a text is split at everything else first, since the same runs stand in it often.
+_RUN = re.compile(r"[\w\u3400-\u4dbf\u4e00-\u9fff-]+", re.ASCII)
+_SPLITTING = {code: " " for code in range(128) if not _RUN.match(chr(code))}
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CHINESE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 # Words that say nothing about a topic; left out so that a question's grammar does not choose its answer.
@@ -32,8 +36,18 @@ def split_identifier(name: str) -> list[str]:
 def words_of(text: str) -> list[str]:
     """Return the words of `text` in order: stemmed parts, compound names also whole, Chinese as pairs of characters."""
     found: list[str] = []
-    for token in _TOKEN.findall(text):
-        found += _terms(token)
+    for run in _runs(text):
+        found += _words_of_run(run)
+    return found
+
+
+def count_words(*texts: str) -> Mapping[str, int]:
+    """Return how often each word of `words_of` stands in the texts together."""
+    runs = Counter(run for text in texts for run in _runs(text))
+    found: dict[str, int] = {}
+    for run, often in runs.items():
+        for word in _words_of_run(run):
+            found[word] = found.get(word, 0) + often
     return found
 
 
@@ -47,7 +61,16 @@ def spoken(names: Iterable[str]) -> str:
     return " ".join(part for name in names for part in split_identifier(name))
 
 
+def _runs(text: str) -> list[str]:
+    """Return the longest pieces of `text` that hold nothing but what a word may be made of."""
+    return text.translate(_SPLITTING).split() if text.isascii() else _RUN.findall(text)
+
+
 @cache
+def _words_of_run(run: str) -> tuple[str, ...]:
+    return tuple(term for token in _TOKEN.findall(run) for term in _terms(token))
+
+
 def _terms(token: str) -> tuple[str, ...]:
     if len(token) > MAX_WORD:
         return ()

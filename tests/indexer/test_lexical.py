@@ -1,3 +1,4 @@
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +15,7 @@ DOCUMENTS = [["pad", "row", "row"], ["column", "row"], [], ["buffer", "pad", "å
 
 @pytest.fixture
 def field(tmp_path: Path) -> LexicalField:
-    write_lexical(tmp_path / "field", DOCUMENTS, lambda: None)
+    write_lexical(tmp_path / "field", map(Counter, DOCUMENTS), lambda: None)
     return LexicalField(tmp_path / "field")
 
 
@@ -31,7 +32,7 @@ def test_an_unknown_word_scores_nothing(field: LexicalField) -> None:
 
 
 def test_a_field_without_any_word_is_kept(tmp_path: Path) -> None:
-    write_lexical(tmp_path / "empty", [[], []], lambda: None)
+    write_lexical(tmp_path / "empty", [{}, {}], lambda: None)
     assert LexicalField(tmp_path / "empty").score(["row"]).tolist() == [0.0, 0.0]
 
 
@@ -56,9 +57,9 @@ def test_an_update_counts_as_a_fresh_index(
     documents = [before[old] if old >= 0 else next(new) for old in places]
     with TemporaryDirectory() as folder:
         old, updated, fresh = (Path(folder) / name for name in ("old", "updated", "fresh"))
-        write_lexical(old, before, lambda: None)
-        write_lexical(updated, after, lambda: None, read_counts(old), np.asarray(places, np.int64))
-        write_lexical(fresh, documents, lambda: None)
+        write_lexical(old, map(Counter, before), lambda: None)
+        write_lexical(updated, map(Counter, after), lambda: None, read_counts(old), np.asarray(places, np.int64))
+        write_lexical(fresh, map(Counter, documents), lambda: None)
         one, other = LexicalField(updated), LexicalField(fresh)
         for word in "abcdefghi":
             assert one.score([word]).tolist() == other.score([word]).tolist()
@@ -69,7 +70,7 @@ def test_the_body_minds_length_and_repetition_less_than_prose(tmp_path: Path) ->
     documents = [["pad", "pad", "pad"], ["pad"] + ["row"] * 30, ["row"]]
     ratios = {}
     for name in ("body", "natural"):
-        write_lexical(tmp_path / name, documents, lambda: None)
+        write_lexical(tmp_path / name, map(Counter, documents), lambda: None)
         short, long, _ = LexicalField(tmp_path / name).score(["pad"])
         ratios[name] = short / long
     assert ratios["body"] < ratios["natural"]

@@ -1,7 +1,11 @@
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from indexer.stem import stem
-from indexer.words import split_identifier, words_of
+from indexer.words import count_words, split_identifier, words_of
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,16 @@ def test_chinese_is_cut_into_pairs_of_characters() -> None:
 
 def test_grammar_words_do_not_count() -> None:
     assert words_of("what is the") == []
+
+
+@given(st.lists(st.text("aB9_-. \n双缓é"), max_size=3))
+def test_words_are_counted_as_they_are_read(texts: list[str]) -> None:
+    assert count_words(*texts) == Counter(word for text in texts for word in words_of(text))
+
+
+@given(st.text("aB9_-. \n", max_size=8), st.text("双缓é", max_size=2))
+def test_a_text_with_other_characters_has_the_same_words(plain: str, other: str) -> None:
+    assert words_of(f"{plain} {other}") == [*words_of(plain), *words_of(other)]
 
 
 # Pairs published with the algorithm (M. F. Porter, 1980).
