@@ -18,7 +18,7 @@ from agent.profile.rung import say_measured, say_predicted
 from agent.records import RUNGS, Counterfactual, Evidence, Finding, KernelSource, Lowering, Rung, Structure
 from agent.sandbox import is_limit
 from agent.symptoms.base import Subject, Symptom, Variant
-from agent.symptoms.table import SYMPTOMS
+from agent.symptoms.registry import find_symptom, symptoms_of
 from agent.workbench import Change, Workbench
 from indexer.errors import BadInput, SandboxError
 from indexer.ir.snapshots import count_ops
@@ -42,6 +42,7 @@ COUNTERFACTUAL_TIMES, COUNTERFACTUAL_SECONDS = 5.0, 20.0
 EVIDENCE_PER_FINDING = 4
 # The two compilers have separate histories: a passage of the other one proves nothing here.
 _SHARED_CORPORA = ("notes", "toolchain", "triton-ascend", "mlir")
+_CUDA_CORPORA = ("notes", "triton")
 _OWN_CORPUS = {"a3": "ascendnpu-ir", "a5": "ascendnpu-ir-a5"}
 # What operations' definitions require is checked by generated code: those words stand in no source.
 _GENERATED = "failed to verify that"
@@ -221,8 +222,8 @@ class _Climb:
     def _detect(self, rung: Rung) -> Iterable[_Seen]:
         for index in self.lowering.active:
             subject = self.subjects[index]
-            for symptom in SYMPTOMS:
-                if symptom.rung == rung and self.bench.target.arch in symptom.archs:
+            for symptom in symptoms_of(self.bench.target.arch):
+                if symptom.rung == rung:
                     yield from (_Seen(index, subject, symptom, s) for s in symptom.detect(subject))
 
     def _judge(self, item: _Seen) -> _Judged:
@@ -257,7 +258,7 @@ class _Climb:
         return twins[place] if place < len(twins) else None
 
     def _evidence(self, finding: Finding) -> tuple[Evidence, ...]:
-        symptom = next((s for s in SYMPTOMS if s.id == finding.symptom), None)
+        symptom = find_symptom(finding.symptom, self.bench.target.arch)
         if symptom is None:  # a refusal, which brought its own
             return finding.evidence
         made_by = finding.structure.pass_argument
@@ -266,7 +267,7 @@ class _Climb:
         corpora = corpora_of(self.bench.target.arch)
         wide = evidence_for(
             self.index, passes, finding.structure.ops, symptom.query, 2 * EVIDENCE_PER_FINDING,
-            symptom=symptom.id, corpora=corpora, lang=self.lang,
+            symptom=symptom.card, corpora=corpora, lang=self.lang,
         )  # fmt: skip
         own = [h for h in wide if not is_foreign(h.passage, self.bench.target.arch) and _is_about(h, symptom)]
         hits = own[:EVIDENCE_PER_FINDING]
@@ -281,7 +282,9 @@ def is_large(lowering: Lowering) -> bool:
 
 
 def corpora_of(arch: str) -> tuple[str, ...]:
-    """Return the corpora whose passages may be cited for a compiler (`a3`, `a5`)."""
+    """Return the corpora whose passages may be cited for a compiler (`a3`, `a5`, `cuda`)."""
+    if arch == "cuda":
+        return _CUDA_CORPORA
     return (*_SHARED_CORPORA, _OWN_CORPUS[arch])
 
 
@@ -292,7 +295,7 @@ def _is_about(hit: Hit, symptom: Symptom) -> bool:
     alone proves nothing.
     """
     if hit.passage.corpus == "notes":
-        return Path(hit.passage.path).stem == symptom.id
+        return Path(hit.passage.path).stem == symptom.card
     return any(not why.startswith("words ") for why in hit.why)
 
 
@@ -320,11 +323,11 @@ def _own_share(item: _Seen) -> float:
 
 def _finding(item: _Seen, verdict: Counterfactual, after_us: float | None, lowering: Lowering) -> Finding:
     severity, basis = _severity(item, after_us, lowering)
-    name = item.symptom.id
+    name, area = item.symptom.id, item.symptom.area
     line = item.structure.line
     text = line_text(item.subject.source, line)
     return Finding(
-        name, message(f"symptoms.{name}_title"), message(f"symptoms.{name}_why"), message(f"symptoms.{name}_advice"),
+        name, message(f"{area}.{name}_title"), message(f"{area}.{name}_why"), message(f"{area}.{name}_advice"),
         severity, basis, lowering.source.path, line, text, item.structure, verdict, (), item.index,
     )  # fmt: skip
 

@@ -51,13 +51,13 @@ class Rewrite:
 class Symptom:
     """A named reason for slowness, with everything the ladder needs to act on it.
 
-    `id` is the catalogue id. `archs` are the compilers where it holds (`a3`, `a5`). `passes` are those that can be the
-    cause, in order of looking up evidence. `detect` finds structures; it reads IR records, never a dump's text.
+    `id` is the catalogue id. `archs` are the compilers where it holds (`a3`, `a5`, `cuda`). `passes` are those that can
+    be the cause, in order of looking up evidence. `detect` finds structures; it reads IR records, never a dump's text.
     `counterfactual` gives the smallest change that should remove the structure, None where no edit can exist.
     `query` are the field's words for the ranked search. `rung` is the shallowest rung that sees it. `share` says which
     part of the cost is its own where no counterfactual tells: that of the line, or that of launching programs.
     `is_limit`: the source asks for nothing slow, a compiler that knew more would do better; so it is not the kernel.
-    Messages: `symptoms.<id>_title`, `_why`, `_advice` in `agent/messages/symptoms.toml`.
+    Messages: `<area>.<id>_title`, `_why`, `_advice` in `agent/messages/<area>.toml`.
     """
 
     id: str
@@ -70,3 +70,9 @@ class Symptom:
     counterfactual: Callable[[Subject, Structure], Variant | None]
     share: Literal["line", "launch"] = "line"
     is_limit: bool = False
+    area: Literal["symptoms", "cuda"] = "symptoms"
+
+    @property
+    def card(self) -> str:
+        """Return the name of its knowledge card."""
+        return self.id if self.area == "symptoms" else f"{self.area}_{self.id}"

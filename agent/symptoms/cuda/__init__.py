@@ -1,0 +1,1 @@
+"""The symptoms of CUDA targets, one module each; `table.CUDA_SYMPTOMS` lists them."""
