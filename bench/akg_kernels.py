@@ -42,17 +42,42 @@ def main() -> None:
 
 
 def to_torch(task: str) -> str:
-    """Keep a task's sizes and `get_inputs`, with torch's random tensors in the place of numpy's."""
+    """Keep a task's sizes and `get_inputs`, with torch's tensors in the place of numpy's."""
     kept = [
-        node
+        _ToTorch().visit(node)
         for node in ast.parse(task).body
         if isinstance(node, ast.Assign) or (isinstance(node, ast.FunctionDef) and node.name == "get_inputs")
     ]
-    text = "\n\n".join(ast.unparse(node) for node in kept)
-    text = re.sub(r"\.astype\(np\.float16\)", "", text)
-    return (
-        text.replace("np.random.rand", "torch.rand").replace("np.random.randn", "torch.randn").replace("np.", "torch.")
-    )
+    return "\n\n".join(ast.unparse(node) for node in kept)
+
+
+class _ToTorch(ast.NodeTransformer):
+    """Says in torch what the tasks say in numpy; a type of 16 bits is dropped, float32 is what torch makes."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Translate a call with its arguments."""
+        self.generic_visit(node)
+        for keyword in node.keywords:
+            keyword.arg = _KEYWORDS.get(keyword.arg or "", keyword.arg)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+            kind = ast.unparse(node.args[0]).rpartition(".")[2]
+            if kind == "float16":
+                return node.func.value
+            node.func.attr, node.args = "to", [ast.parse(f"torch.{_TYPES.get(kind, kind)}", mode="eval").body]
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Translate a name of numpy."""
+        name = ast.unparse(node)
+        if re.fullmatch(r"np(\.\w+)+", name):
+            return ast.parse(f"torch.{_NAMES.get(name[3:], name[3:])}", mode="eval").body
+        self.generic_visit(node)
+        return node
+
+
+_NAMES = {"random.rand": "rand", "random.randn": "randn", "random.randint": "randint", "max": "amax", "min": "amin"}
+_KEYWORDS = {"axis": "dim", "keepdims": "keepdim"}
+_TYPES = {"float": "float32", "bool_": "bool", "int": "int64"}
 
 
 def _git(git_dir: Path, *arguments: str) -> str:
