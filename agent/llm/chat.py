@@ -173,8 +173,9 @@ def _objects(text: str) -> Iterator[Any]:
 
 
 def _given(value: Any, wanted: type[T]) -> Given[T] | None:
+    """Read a value as the form that is wanted; half of a character, which JSON can write, becomes a question mark."""
     try:
-        return Given(wanted.model_validate(value))
+        return Given(wanted.model_validate_json(json.dumps(value, ensure_ascii=False).encode(errors="replace")))
     except ValidationError:
         return None
 

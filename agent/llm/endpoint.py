@@ -140,7 +140,10 @@ def _body(request: Request) -> dict[str, Any]:
 def _reply(completion: ChatCompletion) -> Reply:
     choice = completion.choices[0]
     said = choice.message
-    return Reply(said.content or "", choice.finish_reason or "", said.refusal or "", *_tokens(completion.usage))
+    return Reply(
+        _writable(said.content or ""), choice.finish_reason or "", _writable(said.refusal or ""),
+        *_tokens(completion.usage),
+    )  # fmt: skip
 
 
 def _reply_of_stream(chunks: Iterable[ChatCompletionChunk], ends: float, watch: Callable[[int], None]) -> Reply:
@@ -157,7 +160,12 @@ def _reply_of_stream(chunks: Iterable[ChatCompletionChunk], ends: float, watch: 
             refusal.append(choice.delta.refusal or "")
             size += len(text[-1])
             watch(size)
-    return Reply("".join(text), finish, "".join(refusal), *_tokens(usage))
+    return Reply(_writable("".join(text)), finish, _writable("".join(refusal)), *_tokens(usage))
+
+
+def _writable(text: str) -> str:
+    """Replace halves of characters, which no file can hold."""
+    return text.encode(errors="replace").decode()
 
 
 def _tokens(usage: CompletionUsage | None) -> tuple[int, int]:

@@ -34,6 +34,8 @@ ACTIONS = 8
 FEWER_TOKENS = (2_000, 0)
 MAX_NAME = 60
 MAX_THOUGHT = 1_000
+MAX_SAID = 600
+MOST_FEWER = 6
 MAX_TOLD = 2_000  # of an action's answer in a run's documents; the exchanges have it whole
 LANGUAGES = {"en": "English", "zh": "Chinese (简体中文)"}
 
@@ -175,8 +177,9 @@ class ModelProposer:
             return new
         said = action.claim
         claim = Claim(
-            said.change.strip(), said.condition.strip(), cited, said.quote.strip() if cited else "",
-            said.gone and finding is not None, tuple(op for op in said.fewer if op.strip()), said.cost,
+            said.change.strip()[:MAX_SAID], said.condition.strip()[:MAX_SAID], cited,
+            said.quote.strip()[:MAX_SAID] if cited else "", said.gone and finding is not None,
+            tuple(op for op in said.fewer if op.strip())[:MOST_FEWER], said.cost,
         )  # fmt: skip
         proposal = Proposal("model", name_of(said.change), new, claim, finding)
         return proposal if talk.is_new(proposal) else Unfit(message("propose.tried_before"))

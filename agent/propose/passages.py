@@ -10,6 +10,7 @@ from agent.llm.records import CHARACTERS_A_TOKEN
 from agent.records import Evidence, Finding
 from indexer.records import Passage
 from retriever.addressed import speaks_to_model
+from retriever.query import MAX_QUESTION
 from retriever.records import Query
 from retriever.search import Index
 
@@ -53,7 +54,9 @@ class Shelf:
 
     def find(self, query: str) -> list[tuple[str, Passage]]:
         """Search as a person would; what is found may be cited from now on."""
-        hits = self.index.search(Query(query, corpora=corpora_of(self.arch), target=self.arch), 2 * HITS_A_SEARCH)
+        hits = self.index.search(
+            Query(query[:MAX_QUESTION], corpora=corpora_of(self.arch), target=self.arch), 2 * HITS_A_SEARCH
+        )
         fit = [h.passage for h in hits if self._is_fit(h.passage)]
         return [(self.add(passage), passage) for passage in fit[:HITS_A_SEARCH]]
 

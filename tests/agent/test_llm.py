@@ -188,6 +188,14 @@ def test_the_endpoint_is_that_of_the_environment_and_shows_no_secret() -> None:
             open_endpoint({"OPENAI_BASE_URL": wrong})
 
 
+@pytest.mark.parametrize("answer", [say('{"x": 1, "label": "\\ud800"}'), say('{"x": 1, "label": "\ud800"}')])
+def test_half_a_character_can_be_written_down(answer: Said, tmp_path: Path) -> None:
+    with chat_server(in_turn(answer)) as server:
+        assert ask(Chat(Recording(Endpoint(server.url, KEY), tmp_path / "x.jsonl"), "toy")) == Given(
+            Point(x=1, label="?")
+        )
+
+
 def watched(server: ChatServer, **budget: float) -> tuple[Chat, list[int]]:
     seen: list[int] = []
     return Chat(Endpoint(server.url, KEY, seen.append), "toy", Budget(**budget)), seen  # type: ignore[arg-type]
