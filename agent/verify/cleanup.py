@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent.verify.externals import define_externals
+from agent.verify.externals import UnknownExternal, define_externals
 from agent.verify.signature import DeviceFunction
 
 # The device function's name in the library: a kernel may be called `exp` or `double`.
@@ -18,8 +18,14 @@ _WITH_INDEX = re.compile(
 )
 
 
+# Assembly reaches what no kernel needs: `.incbin` reads any file of the machine that assembles it.
+_ASSEMBLY = re.compile(r"\binline_asm\b|\bmodule_asm\b|\bmodule asm\b")
+
+
 def clean(text: str, function: DeviceFunction) -> str:
-    """Rewrite the module's text; raises `UnknownExternal` for a library function that has no body here."""
+    """Rewrite the module's text; raises `UnknownExternal` for what has no body here: a library function, assembly."""
+    if found := _ASSEMBLY.search(text):
+        raise UnknownExternal(found[0])
     text = _HINT.sub("", text).replace(f"func.func @{function.name}(", f"func.func @{DEVICE_SYMBOL}(", 1)
     return define_externals(_WITH_INDEX.sub(_start_from_identity, text))
 

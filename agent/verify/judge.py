@@ -106,6 +106,8 @@ class _Comparing:
         got, baseline, faults = self.got, self.right.baseline, self.found.faults
         if got.launches == 0 and baseline.launches:
             faults.append(message("verify.nothing_launched"))
+        if got.reused and not baseline.reused:
+            faults.append(message("verify.reused_output"))
         # An original that does the same cannot hold it against a candidate.
         if got.strays and not baseline.strays:
             faults.append(message("verify.out_of_bounds", where=", ".join(got.strays)))
@@ -176,6 +178,9 @@ def _same(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[np.b
 
 
 def _differs(new: Values, old: Values) -> bool:
+    one, other = (values.tensors() for values in (new, old))
+    if [(v.shape, v.dtype) for v in one] != [(v.shape, v.dtype) for v in other]:
+        return True  # and of whatever size it says: it is not read
     first, second = (elements_of(v, values.blobs[v.storage]) for values in (new, old) for v in values.tensors())
     return first.tobytes() != second.tobytes()
 

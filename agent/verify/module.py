@@ -106,8 +106,9 @@ class KernelModule:
 
     @cached_property
     def host_nodes(self) -> list[ast.AST]:
-        """Return every node of the host's code."""
-        return [node for statement in self.host for node in ast.walk(statement)]
+        """Return every node of the host's code; what decorates a kernel (hooks, heuristics) runs in the host too."""
+        around = [d for kernel in self.kernels.values() for d in (*kernel.decorator_list, *defaults(kernel))]
+        return [node for part in (*self.host, *around) for node in ast.walk(part)]
 
     @cached_property
     def host_functions(self) -> list[Function]:
@@ -213,6 +214,20 @@ def _is_jit(function: Function) -> bool:
 def parameters(function: Function) -> list[ast.arg]:
     """Return the named parameters of a function."""
     return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+
+
+def defaults(function: Function) -> list[ast.expr]:
+    """Return the default values of a function's parameters."""
+    return [*function.args.defaults, *(default for default in function.args.kw_defaults if default is not None)]
+
+
+def own_names(function: Function) -> frozenset[str]:
+    """Return the names that are a call's own: parameters, and what the function binds, nested functions left out."""
+    names = {a.arg for a in (*parameters(function), function.args.vararg, function.args.kwarg) if a is not None}
+    names |= {n.id for n in inside(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    outer = {name for n in inside(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    nested = [n for n in inside(function) if isinstance(n, Definition)]
+    return frozenset((names | {n.name for n in nested}) - outer)
 
 
 def inside(function: Function) -> Iterator[ast.AST]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from agent.verify.module import Fact, Function, KernelModule, inside, parameters, root_name, words
+from agent.verify.module import Fact, Function, KernelModule, inside, own_names, parameters, root_name, words
 
 
 def see_reference_called(module: KernelModule) -> Iterator[Fact]:
@@ -20,7 +20,7 @@ def see_reference_called(module: KernelModule) -> Iterator[Fact]:
 
 _CACHES = frozenset({"functools.cache", "functools.lru_cache", "functools.cached_property"})
 _IDENTITIES = frozenset({"data_ptr", "untyped_storage", "storage", "_version"})
-_MUTATORS = words("append extend add update setdefault insert __setitem__ register_buffer")
+_MUTATORS = words("append extend add update setdefault insert pop popleft appendleft send register_buffer")
 # Making these at import answers nothing.
 _SETTINGS = words("device dtype manual_seed set_default_device set_default_dtype npu.set_device cuda.set_device")
 
@@ -34,27 +34,30 @@ def see_cached_answer(module: KernelModule) -> Iterator[Fact]:
         for default in (*function.args.defaults, *function.args.kw_defaults):
             if isinstance(default, (ast.Dict, ast.List, ast.Set, ast.Call)):
                 yield Fact(ast.unparse(default), default.lineno)
+        own = own_names(function)
         for node in inside(function):
-            yield from _outliving(module, function, node)
+            yield from _outliving(module, function, own, node)
     for statement in module.host if not module.is_script else ():
         if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield from (f for node in ast.walk(statement) for f in _made_at_import(module, node))
 
 
-def _outliving(module: KernelModule, function: Function, node: ast.AST) -> Iterator[Fact]:
+def _outliving(module: KernelModule, function: Function, own: frozenset[str], node: ast.AST) -> Iterator[Fact]:
     if isinstance(node, (ast.Global, ast.Nonlocal)):
         yield Fact(ast.unparse(node), node.lineno)
     elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
         owner = root_name(node)
-        if owner in module.bindings or (owner == "self" and function.name != "__init__"):
+        outer = bool(owner) and owner not in own
+        if outer or (owner == "self" and function.name != "__init__"):
             yield Fact(f"{ast.unparse(node)} = …", node.lineno)
     elif isinstance(node, ast.Call):
-        if module.resolve(node.func) == "builtins.id":
-            yield Fact("id(…)", node.lineno)
+        if module.resolve(node.func) in {"builtins.id", "builtins.next"}:
+            yield Fact(f"{ast.unparse(node.func)}(…)", node.lineno)
         elif isinstance(node.func, ast.Attribute):
+            owner = root_name(node.func)
             if node.func.attr in _IDENTITIES:
                 yield Fact(f".{node.func.attr}()", node.lineno)
-            elif node.func.attr in _MUTATORS and root_name(node.func) in {*module.bindings, "self"}:
+            elif node.func.attr in _MUTATORS and owner and owner not in module.modules and owner not in own - {"self"}:
                 yield Fact(f"{ast.unparse(node.func)}(…)", node.lineno)
 
 
@@ -109,7 +112,46 @@ def _is_size(node: ast.expr, names: frozenset[str]) -> bool:
         return node.attr in _SIZE_ATTRIBUTES
     if isinstance(node, ast.Subscript):
         return _is_size(node.value, names)
+    if isinstance(node, ast.BinOp):
+        return _is_shifted(node, names)
     return isinstance(node, (ast.Tuple, ast.List)) and any(_is_size(item, names) for item in node.elts)
+
+
+def _is_shifted(node: ast.expr, names: frozenset[str]) -> bool:
+    """Tell whether `node` is a size and a number, so that a comparison with any number asks for one size."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.BitXor))):
+        return False
+    left, right = node.left, node.right
+    number = isinstance(left, ast.Constant) or isinstance(right, ast.Constant)
+    return number and (_is_size(left, names) or _is_size(right, names))
+
+
+def _asked(node: ast.AST, names: frozenset[str]) -> Iterator[ast.expr]:
+    """Yield what a branch asks for without a comparison: `if n - 1000`, a window `999 < n < 1001`, a table by size."""
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)) and _is_shifted(node.test, names):
+        yield node.test
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and _is_shifted(node.operand, names):
+        yield node.operand
+    elif isinstance(node, ast.Compare) and len(node.ops) > 1 and _is_narrow([node], names):
+        yield node
+    elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        compares = [value for value in node.values if isinstance(value, ast.Compare)]
+        yield from [node] if len(compares) > 1 and _is_narrow(compares, names) else []
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        by_size = any(_is_size(key, names) for key in node.args[:1])
+        yield from [node] if by_size and not _is_size(node.func.value, names) else []
+
+
+def _is_narrow(compares: list[ast.Compare], names: frozenset[str]) -> bool:
+    """Tell whether comparisons of a size with numbers leave room for a single size or two."""
+    sides = [side for compare in compares for side in (compare.left, *compare.comparators)]
+    numbers = [side.value for side in sides if isinstance(side, ast.Constant) and isinstance(side.value, int)]
+    asks = any(_is_size(side, names) for side in sides)
+    return asks and len(numbers) > 1 and max(numbers) > 1 and max(numbers) - min(numbers) <= _NARROW
+
+
+# A window of sizes this wide holds one size that a check would run, and its neighbours.
+_NARROW = 4
 
 
 def _special_cases(function: Function, names: frozenset[str], constants: frozenset[str]) -> Iterator[Fact]:
@@ -119,10 +161,25 @@ def _special_cases(function: Function, names: frozenset[str], constants: frozens
             sides = [node.left, *node.comparators]
             exact = any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in node.ops)
             asks = any(_is_size(s, names) for s in sides) and any(_is_literal_size(s, constants) for s in sides)
-            if exact and asks:
+            shifted = any(_is_shifted(s, names) for s in sides) and any(isinstance(s, ast.Constant) for s in sides)
+            if exact and (asks or shifted or _asks_by_text(sides, names)):
                 yield Fact(ast.unparse(node), node.lineno)
-        elif isinstance(node, ast.Match) and _is_size(node.subject, names):
+        if id(node) not in asserted:
+            yield from (Fact(ast.unparse(asked), asked.lineno) for asked in _asked(node, names))
+        if isinstance(node, ast.Match) and _is_size(node.subject, names):
             yield Fact(f"match {ast.unparse(node.subject)}", node.lineno)
+
+
+def _asks_by_text(sides: list[ast.expr], names: frozenset[str]) -> bool:
+    """Tell whether a size is compared as text: `str(x.shape) == "…"`."""
+    texts = any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+    return texts and any(isinstance(s, (ast.Call, ast.JoinedStr)) and _mentions_size(s, names) for s in sides)
+
+
+def _mentions_size(node: ast.expr, names: frozenset[str]) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr in _SIZE_ATTRIBUTES for n in ast.walk(node)) or any(
+        isinstance(n, ast.Name) and n.id in names for n in ast.walk(node)
+    )
 
 
 def _is_literal_size(node: ast.expr, constants: frozenset[str]) -> bool:
@@ -151,6 +208,18 @@ _TENSOR_WORK = words(
     "index_copy_ index_put_ scatter_ scatter_add_ clamp_ exp_ sqrt_ relu_ contiguous clone to float half bfloat16 "
     "double int long repeat flip roll cpu numpy tolist item apply_ map_ einsum conv2d linear layer_norm group_norm"
 )
+# Names of torch that are no functions: element types, and what is asked of a module.
+_TORCH_PLAIN = words(
+    "float16 float32 float64 bfloat16 half float double int8 int16 int32 int64 uint8 uint16 uint32 uint64 int long "
+    "short bool complex64 complex128 float8_e4m3fn float8_e5m2 strided contiguous_format channels_last preserve_format "
+    "nn cuda npu functional autograd version __version__ pi inf nan"
+)
+# Methods that no other object than a tensor has; `sum`, `to` or `item` may be anything's.
+_METHODS = words(
+    "softmax log_softmax matmul mm bmm addmm argmax argmin cumsum cumprod rsqrt tanh sigmoid relu masked_fill "
+    "index_select index_add scatter_add scatter_ copy_ fill_ zero_ add_ sub_ mul_ div_ masked_fill_ index_copy_ "
+    "index_put_ clamp_ exp_ sqrt_ relu_ contiguous einsum layer_norm group_norm"
+)
 # Asking a name for one of these shows that it is a tensor.
 _TENSOR_TRAITS = words("shape dtype device stride numel size data_ptr contiguous is_contiguous ndim dim new_empty")
 
@@ -158,9 +227,16 @@ _TENSOR_TRAITS = words("shape dtype device stride numel size data_ptr contiguous
 def see_torch_work(module: KernelModule) -> Iterator[Fact]:
     """See work that torch does in the host: it is no kernel's, and no cost counts it."""
     tensors = _tensor_names(module)
+    called = {id(node.func) for node in module.host_nodes if isinstance(node, ast.Call)}
+    inner = {id(node.value) for node in module.host_nodes if isinstance(node, ast.Attribute)}
     for node in module.host_nodes:
         if isinstance(node, ast.Call):
             yield from _work_called(module, node)
+        elif isinstance(node, (ast.Attribute, ast.Name)) and id(node) not in called | inner:
+            yield from _work_named(module, node)
+        elif isinstance(node, ast.ClassDef):
+            bases = {module.resolve(base) for base in node.bases}
+            yield from (Fact(f"class {node.name}({base})", node.lineno) for base in bases & _TENSOR_CLASSES)
         elif isinstance(node, (ast.BinOp, ast.AugAssign)):
             sides = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.target, node.value]
             named = any(isinstance(side, ast.Name) and side.id in tensors for side in sides)
@@ -168,6 +244,21 @@ def see_torch_work(module: KernelModule) -> Iterator[Fact]:
                 yield Fact(ast.unparse(node), node.lineno)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and root_name(node) in tensors:
             yield Fact(f"{ast.unparse(node)} = …", node.lineno)
+
+
+# A tensor of its own kind can do anything when it is read; a function of autograd runs what it likes.
+_TENSOR_CLASSES = words("torch.Tensor torch.nn.Parameter torch.autograd.Function torch.TensorBase")
+
+
+def _work_named(module: KernelModule, node: ast.Attribute | ast.Name) -> Iterator[Fact]:
+    """See a function of torch, or a method of a tensor, that is passed on under another name."""
+    name = module.resolve(node)
+    torchs = name.removeprefix("torch.") if name.startswith("torch.") else ""
+    last = torchs.rpartition(".")[2]
+    if torchs and last.islower() and torchs not in _TORCH_FREE and last not in _TORCH_PLAIN:
+        yield Fact(f"torch.{torchs}", node.lineno)
+    elif isinstance(node, ast.Attribute) and node.attr in _METHODS and root_name(node) not in module.modules:
+        yield Fact(f".{node.attr}", node.lineno)
 
 
 def _work_called(module: KernelModule, node: ast.Call) -> Iterator[Fact]:

@@ -10,18 +10,20 @@ from typing import Any, Literal, Protocol
 from agent.capture import job_of
 from agent.records import KernelSource
 from agent.sandbox import is_limit
-from agent.toolchain.client import Reply, Worker
+from agent.toolchain.client import Reply, Worker, printable
 from agent.toolchain.targets import Device
 from agent.verify.builds import Builder
 from agent.verify.layouts import renumbered
 from agent.verify.linalg import NotBuilt
-from agent.verify.values import Values
-from indexer.errors import BadInput, SandboxError
+from agent.verify.values import Malformed, Values, check_tree
+from indexer.errors import BadInput, SandboxError, ToolchainError
 from indexer.messages import Message, message
 
 Level = Literal["linalg_cpu", "interpreter", "device", "none"]
 # A host may launch a kernel only after it saw another's results; each such step needs a round of building.
 _BUILD_ROUNDS = 8
+# The toolchain's errors that a host can cause: an answer that is none of ours, or a worker that it killed, twice.
+_HOSTS_DOING = frozenset({"worker.nonsense", "worker.died"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Ran:
 
     `strays` names the kernels' arguments (`kernel.argument`) outside which something was written. `configs` is the
     most configurations that an autotuner had, 0 without one. `work` counts the elements that torch's operations took
-    or gave in the host, by name; `broken` names what results go through and the host replaced or left running.
+    or gave in the host, by name; `broken` names what results go through and the host replaced or left running; `reused`
+    says that a second call gave out memory that the first caller still holds.
     """
 
     outputs: Values
@@ -60,6 +63,7 @@ class Ran:
     configs: int = 0
     work: Mapping[str, int] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class InterpreterRunner:
         reply = _ask(self.worker, "execute", source, self.target, *_job(inputs, seed, {}, how))
         if isinstance(reply, Broke):
             return dataclasses.replace(reply, limit=reply.limit or "InterpreterError" in str(reply.note.values))
-        return _read_run(reply)
+        return _read_run(reply, len(inputs.given.tensors()))
 
 
 class LinalgRunner:
@@ -142,8 +146,11 @@ class LinalgRunner:
             if isinstance(reply, Broke):
                 return reply
             if reply.status != "missing":
-                return _read_run(reply)
-            failed = self.builder.build(source, reply.fields["launches"])
+                return _read_run(reply, len(inputs.given.tensors()))
+            try:
+                failed = self.builder.build(source, reply.fields["launches"])
+            except (KeyError, TypeError, ValueError, AttributeError) as error:  # the host wrote the answer itself
+                return Broke(message("verify.nonsense", problem=printable(str(error))))
             if failed is not None:
                 return failed
         return NotBuilt(message("verify.too_many_rounds", rounds=_BUILD_ROUNDS))
@@ -187,22 +194,36 @@ def _ask(
         return worker.request(job, {**common, **fields, "companions": names}, [*blobs, *companions])
     except BadInput as error:
         return Broke(error.note)
+    except ToolchainError as error:
+        if error.note.key not in _HOSTS_DOING:
+            raise
+        return Broke(error.note)
     except SandboxError as error:
         if not is_limit(error):
             raise
         return Broke(error.note, limit=True)
 
 
-def _read_run(reply: Reply) -> Ran:
+def _read_run(reply: Reply, inputs: int) -> Ran | Broke:
+    """Read what the host's process says of its run with so many tensors; a host may have written that itself."""
     fields = reply.fields
-    changed = {int(number): Values(tree, reply.blobs) for number, tree in fields["changed"].items()}
-    launches = sum(int(item["count"]) for item in fields["launches"])
-    return Ran(
-        Values(fields["outputs"], reply.blobs),
-        changed,
-        launches,
-        tuple(fields["strays"]),
-        int(fields["configs"]),
-        {str(name): int(count) for name, count in fields["work"].items()},
-        tuple(fields["broken"]),
-    )
+    try:
+        check_tree(fields["outputs"], len(reply.blobs))
+        for number, tree in fields["changed"].items():
+            check_tree(tree, len(reply.blobs))
+            if not 0 <= int(number) < inputs or tree.get("kind") != "tensor":
+                raise Malformed(f"input {number}")
+        changed = {int(number): Values(tree, reply.blobs) for number, tree in fields["changed"].items()}
+        launches = sum(int(item["count"]) for item in fields["launches"])
+        return Ran(
+            Values(fields["outputs"], reply.blobs),
+            changed,
+            launches,
+            tuple(fields["strays"]),
+            int(fields["configs"]),
+            {str(name): int(count) for name, count in fields["work"].items()},
+            tuple(map(str, fields["broken"])),
+            bool(fields["reused"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        return Broke(message("verify.nonsense", problem=printable(str(error))))

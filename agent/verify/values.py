@@ -88,6 +88,31 @@ def tensor_nodes(tree: Any) -> list[dict[str, Any]]:
     return [node for value in values for node in tensor_nodes(value)]
 
 
+# Deeper than any host's outputs; a deeper tree would exhaust the stack of whoever reads it.
+_MOST_LEVELS = 32
+
+
+def check_tree(tree: Any, storages: int, levels: int = _MOST_LEVELS) -> None:
+    """Raise `Malformed` for a tree that no encoder of ours wrote, with that many storages."""
+    if not isinstance(tree, dict):
+        if isinstance(tree, list) or levels == 0:
+            raise Malformed(f"{type(tree).__name__} for a value")
+        return
+    if levels == 0:
+        raise Malformed(f"more than {_MOST_LEVELS} levels")
+    kind, items = tree.get("kind"), tree.get("items", [])
+    if kind == "tensor":
+        if read_view(tree).storage >= storages:
+            raise Malformed(f"storage {tree['blob']} of {storages}")
+    elif kind in {"tuple", "list", "dict"} and isinstance(items, list):
+        for item in items:
+            if kind == "dict" and not (isinstance(item, list) and len(item) == 2):
+                raise Malformed("an entry that is no pair")
+            check_tree(item[1] if kind == "dict" else item, storages, levels - 1)
+    elif kind not in {"dtype", "device", "opaque"}:
+        raise Malformed(f"kind {str(kind)[:20]}")
+
+
 def read_view(node: Mapping[str, Any]) -> TensorView:
     """Read one tensor's fields; raises `Malformed`."""
     try:
@@ -100,7 +125,7 @@ def read_view(node: Mapping[str, Any]) -> TensorView:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed(str(error)) from error
-    if len(view.shape) != len(view.strides) or any(n < 0 for n in (*view.shape, *view.strides, view.offset)):
+    if len(view.shape) != len(view.strides) or min(*view.shape, *view.strides, view.offset, view.storage) < 0:
         raise Malformed(f"shape {view.shape}, strides {view.strides}, offset {view.offset}")
     return view
 

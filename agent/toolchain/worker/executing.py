@@ -54,6 +54,7 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
     ran = Interpreted(choice) if INTERPRETED else Libraries(header["libraries"], blobs, folder, choice)
     ran.attach(stage.recorder)
     outputs: Any = None
+    earlier: Any = None
     watch, seal = ran.watch, Seal()
     with stage.mode:
         try:
@@ -61,7 +62,7 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
                 host = stage.load()
             if host.form == forms.CONSTANTS and not INTERPRETED:
                 name_types(host, stage.recorder)
-            _call_before(host, stage.recorder, header, blobs)
+            earlier = _call_before(host, stage.recorder, header, blobs)
             with watch:
                 outputs = _call(host, stage.recorder, inputs, initial)
         except Rejection:
@@ -81,16 +82,25 @@ def execute(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[d
         "configs": choice.most,
         "work": watch.work,
         "broken": broken,
+        "reused": _share_memory(earlier, outputs, inputs),
         "printed_file": str(stage.path),
     }
     return answer, encoder.blobs
 
 
-def _call_before(host: Host, recorder: Recorder, header: dict[str, Any], blobs: list[bytes]) -> None:
+def _call_before(host: Host, recorder: Recorder, header: dict[str, Any], blobs: list[bytes]) -> Any:
     """Call the host with other inputs first, where a case asks for that: what it remembers of them then shows."""
-    if header.get("before") is not None:
-        decoder = Decoder(blobs)
-        _call(host, recorder, decoder.decode(header["before"]), decoder.decode(header["initial"]))
+    if header.get("before") is None:
+        return None
+    decoder = Decoder(blobs)
+    return _call(host, recorder, decoder.decode(header["before"]), decoder.decode(header["initial"]))
+
+
+def _share_memory(earlier: Any, outputs: Any, inputs: Any) -> bool:
+    """Tell whether the second call gave memory away that the first caller still holds; inputs are the callers' own."""
+    given = {t.untyped_storage().data_ptr() for t in tensors_in(inputs)}
+    before = {t.untyped_storage().data_ptr() for t in tensors_in(earlier) if t.numel()}
+    return any(t.untyped_storage().data_ptr() in before - given for t in tensors_in(outputs) if t.numel())
 
 
 def _changed(inputs: Any, before: list[torch.Tensor], encoder: Encoder) -> dict[str, Any]:

@@ -74,8 +74,8 @@ def read_frame(
 def _parse_header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
-    except ValueError as error:
-        raise FrameError("the header is not JSON") from error
+    except (ValueError, RecursionError) as error:
+        raise FrameError("the header is not JSON, or nested too deep") from error
     if not isinstance(header, dict):
         raise FrameError("the header is not an object")
     return header
@@ -90,14 +90,24 @@ def _wait(fd: int, event: int, deadline: float | None) -> None:
 
 
 def _read_exactly(fd: int, size: int, deadline: float | None) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
+    """Read `size` bytes; no copy of them but the returned one stays in this process's memory."""
+    parts = bytearray(min(size, _CHUNK_BYTES))
+    done = 0
+    while done < size:
         _wait(fd, select.POLLIN, deadline)
-        part = os.read(fd, min(size - len(parts), _CHUNK_BYTES))
-        if not part:
+        if done == len(parts):  # memory is taken only for what has come: the size may be a lie
+            grown = bytearray(min(size, 2 * len(parts)))
+            grown[:done] = parts
+            parts[:] = bytes(len(parts))
+            parts = grown
+        with memoryview(parts) as view:
+            count = os.readv(fd, [view[done : done + _CHUNK_BYTES]])
+        if not count:
             raise Closed("the pipe was closed")
-        parts += part
-    return bytes(parts)
+        done += count
+    whole = bytes(parts)
+    parts[:] = bytes(len(parts))
+    return whole
 
 
 def _write_all(fd: int, data: bytes, deadline: float | None) -> None:

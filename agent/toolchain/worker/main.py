@@ -28,7 +28,7 @@ import phase
 
 OUTPUT_LIMIT_BYTES = 64 << 10
 # prctl(2), linux/prctl.h.
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _WATCH_SECONDS = 0.05
 
 
@@ -36,6 +36,8 @@ def main() -> None:
     """Serve jobs until stdin closes."""
     alone = "--own-pid-namespace" in sys.argv
     _die_with_parent()
+    # No job may open this process's memory, though it runs under the same user.
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     if not alone:  # what a job leaves behind becomes a child of this process, and is found
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     job_folder = Path(os.environ.get("TRITONKB_JOB_FOLDER", "/scratch/job"))
@@ -60,6 +62,14 @@ def main() -> None:
         if answer["status"] == "crashed" and phase.died_lowering():
             answer, out = _serve({**header, "isolated": True}, blobs, job_folder, alone=alone)
         frames.write_frame(answers, answer, out)
+        _wipe(out)
+
+
+def _wipe(blobs: list[bytes]) -> None:
+    """Overwrite what one job answered: the next is forked from this process, and must not find a reference's result."""
+    for blob in blobs:
+        # CPython keeps the bytes behind the object's head, with one zero byte after them.
+        ctypes.memset(id(blob) + bytes.__basicsize__ - 1, 0, len(blob))
 
 
 def _die_with_parent() -> None:
@@ -115,6 +125,7 @@ def _run_child(worker: int, header: dict[str, Any], blobs: list[bytes], folder: 
     code = 1
     try:
         os.setsid()
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)  # else it cannot look at itself
         _die_with_parent()
         if os.getppid() != worker:  # it died before the kernel was asked, and would not be told of
             os._exit(code)
