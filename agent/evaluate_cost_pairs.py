@@ -119,7 +119,8 @@ def predict_pairs(
         for folder, truth in truths:
             try:
                 slow, fast = (lower(folder, f"{truth.name}_{side}") for side in ("slow", "fast"))
-                found = Direction(truth, slow.cost, fast.cost, has_structure(slow, truth.symptom, target.arch))
+                made = fast.cost is not None and has_structure(slow, truth.symptom, target.arch)
+                found = Direction(truth, slow.cost, fast.cost, made)
             except SandboxError as error:
                 found = Direction(truth, None, None, made=False, error=error.note)
             on_pair(found)
