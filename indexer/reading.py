@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from indexer.chunk import CHUNKER_VERSION, chunk_file
@@ -89,12 +90,14 @@ def read_corpus(job: Job, shelf: Shelf | None, progress: Progress, crew: Crew) -
     reading.gone = sorted(old.keys() - {e.path for e in entries})
     before = shelf.of_files(corpus.name, [*(e.path for e in changed if e.path in old), *reading.gone]) if shelf else []
     after: list[Passage] = []
-    for mark, passages in _cut_all(job, cutter, changed, crew if len(changed) >= CREW_FILES else Alone()):
-        reading.files.append(mark)
-        after += passages
-        progress("read", len(reading.files), len(changed))
+    with ThreadPoolExecutor(1) as beside:  # git reads the history while files are cut
+        history = beside.submit(history_of, job.tree, {e.path for e in entries})
+        for mark, passages in _cut_all(job, cutter, changed, crew if len(changed) >= CREW_FILES else Alone()):
+            reading.files.append(mark)
+            after += passages
+            progress("read", len(reading.files), len(changed))
     _compare(reading, before, after, old)
-    reading.history = history_of(job.tree, {e.path for e in entries})
+    reading.history = history.result()
     return reading
 
 

@@ -19,11 +19,13 @@ _RIGHTS = re.compile(
     re.IGNORECASE,
 )
 MAX_RIGHTS_LINES = 40
+# What a line without words for people begins with, or has somewhere.
 _NOISE = re.compile(
-    r"clang-format o|nolint|^(?:end )?(?:anonymous )?namespace\b\s*[\w:]*$|^end (?:of )?(?:anonymous )?namespace"
-    r"|^\w+_(?:H|HPP|TD)_*$|^[\w<> :]+=$|^[\W_\d]*$",
+    r"(?:end )?(?:anonymous )?namespace\b\s*[\w:]*$|end (?:of )?(?:anonymous )?namespace"
+    r"|\w+_(?:H|HPP|TD)_*$|[\w<> :]+=$|[\W_\d]*$",
     re.IGNORECASE,
 )
+_TOOLS = re.compile(r"clang-format o|nolint", re.IGNORECASE)
 _RULER = re.compile(r"-*\*-[^*]*-\*-|[-=*/#_~+<>]{3,}|^[/!<\s*]+|[\s*]+$")
 # Marks of documentation tools, and who shall do a thing.
 _MARK = re.compile(r"[@\\](?:brief|param|tparam|return|returns|note|details|see|p|c|ref)\b(?:\[\w+\])?")
@@ -79,4 +81,4 @@ def clean_line(line: str) -> str:
     if "(" in said:
         said = _OWNER.sub(r"\g<mark>", said)
     words = " ".join(said.split())
-    return "" if _NOISE.search(words) or _CODE.search(words) else words
+    return "" if _NOISE.match(words) or _TOOLS.search(words) or _CODE.search(words) else words

@@ -59,7 +59,8 @@ def skeleton_of(source: bytes) -> Skeleton:
     macros = tuple(_macros(text))
     text = _without_directives(text)
     text = _SPECIFIER.sub(_blank, text)
-    text = _SPECIALISED_CALL.sub(lambda m: m["keep"] + _blank_bytes(m[0][len(m["keep"]) :]), text)
+    if b"operator" in text:
+        text = _SPECIALISED_CALL.sub(lambda m: m["keep"] + _blank_bytes(m[0][len(m["keep"]) :]), text)
     text = _EMPTY_DEFAULT.sub(lambda m: b"=" + _blank_bytes(m[0][1:-1]) + b"0", text)
     text = _CONDITION_MACRO.sub(lambda m: m["keep"] + b"(" + b" " * (len(m["macro"]) - 3) + b"1)", text)
     return Skeleton(_without_calls(text), macros)
