@@ -10,7 +10,7 @@ from agent.diagnose import corpora_of, is_foreign, line_text
 from agent.documents import cost_doc, launch_doc, made_docs
 from agent.records import Blame, Compilation, KernelSource, Lowered
 from agent.request import Site
-from agent.toolchain.targets import find_target
+from agent.toolchain.targets import find_device
 from indexer.errors import BadInput
 from indexer.ir.blame import SOURCE
 from indexer.ir.history import follow_line
@@ -61,7 +61,7 @@ def _line_doc(site: Site, source: KernelSource, item: Lowered, number: int) -> B
             BlameOpDoc(name=b.op, count=b.count, pass_argument=b.pass_argument, replaced=list(b.replaced))
             for b in blames
         ],
-        evidence=_evidence(site, blames, find_target(site.target).arch),
+        evidence=_evidence(site, blames, find_device(site.target).arch),
         bytes=cost.bytes_by_line.get(number, 0) if cost is not None else None,
         buffer_bytes=_buffer_bytes(item.compilation, number),
     )  # fmt: skip

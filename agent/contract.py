@@ -102,6 +102,21 @@ class BufferDoc(Doc):
     type: str
 
 
+class GpuResourcesDoc(Doc):
+    """What a program of a CUDA kernel holds, and how many fit a multiprocessor; stack and spills in bytes a thread."""
+
+    registers: int
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    shared_bytes: int
+    shared_limit_bytes: int
+    warps: int
+    programs_per_multiprocessor: int
+    limited_by: str
+    occupancy: float
+
+
 class ResourcesDoc(Doc):
     """Planned peaks against limits, in bytes."""
 
@@ -112,6 +127,8 @@ class ResourcesDoc(Doc):
     l0c_bytes: int | None
     l0c_limit_bytes: int
     buffers: list[BufferDoc]
+    # Of a CUDA target only, where all of the above are of no device.
+    gpu: GpuResourcesDoc | None = None
 
 
 class MadeDoc(Doc):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from agent.contract import (
@@ -12,6 +13,7 @@ from agent.contract import (
     CounterfactualDoc,
     DiagnosticDoc,
     FindingDoc,
+    GpuResourcesDoc,
     IntervalDoc,
     IrDoc,
     LaunchDoc,
@@ -24,7 +26,17 @@ from agent.contract import (
 from agent.contract_parts import BufferUseDoc, EvidenceDoc, ExplanationDoc, FitDoc
 from agent.explain.records import Explanation
 from agent.profile.documents import predicted_profile_doc
-from agent.records import Compilation, Cost, Diagnostic, Finding, Launch, Lowered, Resources, TensorArgument
+from agent.records import (
+    Compilation,
+    Cost,
+    Diagnostic,
+    Finding,
+    GpuResources,
+    Launch,
+    Lowered,
+    Resources,
+    TensorArgument,
+)
 from indexer.ir.resolution import Resolution, resolve
 from indexer.messages import Lang, message, render
 
@@ -87,7 +99,7 @@ def diagnostic_docs(diagnostics: tuple[Diagnostic, ...], lang: Lang) -> list[Dia
     ]
 
 
-def resources_doc(resources: Resources) -> ResourcesDoc:
+def resources_doc(resources: Resources, gpu: GpuResources | None = None) -> ResourcesDoc:
     """Describe planned memory."""
     buffers = [
         BufferDoc(
@@ -103,6 +115,7 @@ def resources_doc(resources: Resources) -> ResourcesDoc:
         l0c_bytes=resources.l0c_bytes,
         l0c_limit_bytes=resources.l0c_limit_bytes,
         buffers=buffers,
+        gpu=None if gpu is None else GpuResourcesDoc(**asdict(gpu)),
     )
 
 
@@ -123,7 +136,7 @@ def compile_doc(lowered: Lowered, lang: Lang) -> CompileDoc:
         target=made.target,
         status=made.status,
         stages=[StageDoc(name=s.name, position=s.position, changed=s.changed, ops=s.ops) for s in made.stages],
-        resources=resources_doc(made.resources),
+        resources=resources_doc(made.resources, made.gpu),
         diagnostics=diagnostic_docs(made.diagnostics, lang),
         files={name: str(path) for name, path in made.files.items()},
         launch=launch_doc(made.launch),

@@ -17,7 +17,8 @@ from agent.propose.records import Proposal
 from agent.propose.said import count_final_ops
 from agent.records import KernelSource, Lowering
 from agent.sandbox import is_limit
-from agent.symptoms.table import SYMPTOMS
+from agent.symptoms.registry import find_symptom
+from agent.toolchain.targets import find_device
 from agent.verify.check import Checks, Verifier
 from agent.workbench import Workbench
 from indexer.errors import BadInput, SandboxError
@@ -143,7 +144,7 @@ def _together(outcomes: Sequence[Outcome]) -> ClaimVerdict:
 
 def _count(lowering: Lowering, symptom: str) -> int:
     """Count a symptom's structures; of a refusal, which no symptom sees, the launches that are refused."""
-    known = next((s for s in SYMPTOMS if s.id == symptom), None)
+    known = find_symptom(symptom, find_device(lowering.target).arch)
     if known is None:
         return sum(item.cost is None for item in lowering.launches)
     return sum(len(known.detect(subject)) for subject in subjects_of(lowering))

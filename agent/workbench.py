@@ -21,7 +21,7 @@ from agent.records import Compilation, Cost, KernelSource, Launch, Lowered, Lowe
 from agent.sandbox import SandboxPolicy
 from agent.toolchain.ascend import COMPILE_SECONDS, compile_ttir
 from agent.toolchain.client import Worker
-from agent.toolchain.cuda import NO_ASCEND_MEMORIES, compile_cuda
+from agent.toolchain.cuda import NO_ASCEND_MEMORIES, compile_cuda, disassemble
 from agent.toolchain.cuda_install import CudaInstall, find_cuda
 from agent.toolchain.cuda_targets import CudaTarget
 from agent.toolchain.install import AscendInstall, find_ascend
@@ -89,6 +89,7 @@ class _Cuda:
     """Upstream Triton, inside the worker."""
 
     worker: Worker
+    install: CudaInstall
     target: CudaTarget
 
     @property
@@ -98,18 +99,19 @@ class _Cuda:
     def compile(
         self, ttir: str, launch: Launch, printed_file: str, out: Path, _change: Change, *, every_pass: bool
     ) -> Compilation:
-        return compile_cuda(self.worker, ttir, launch, self.target, printed_file, out, every_pass=every_pass)
+        made = compile_cuda(self.worker, ttir, launch, self.target, printed_file, out, every_pass=every_pass)
+        return disassemble(self.install, made) if every_pass else made
 
     def cost(self, made: Compilation) -> Cost | None:
         return predict_cuda(made, self.target)
 
 
 def _compiler_of(worker: Worker, install: AscendInstall | CudaInstall, target: Device) -> Compiler:
-    if isinstance(target, CudaTarget):
-        return _Cuda(worker, target)
-    if isinstance(install, AscendInstall):
+    if isinstance(target, CudaTarget) and isinstance(install, CudaInstall):
+        return _Cuda(worker, install, target)
+    if isinstance(target, Target) and isinstance(install, AscendInstall):
         return _Ascend(install, target)
-    raise ValueError(f"{target.name} is compiled by the Ascend toolchain, not by {install.python}")
+    raise ValueError(f"{target.name} is not compiled by the toolchain of {install.python}")
 
 
 class Workbench:

@@ -91,9 +91,9 @@ def _corpora(names: list[str]) -> tuple[str, ...]:
 
 def _compiler(target: str) -> str:
     """Return which compiler serves a device; empty for no device."""
-    from agent.toolchain.targets import find_target  # noqa: PLC0415 - as above
+    from agent.toolchain.targets import find_device  # noqa: PLC0415 - as above
 
-    return find_target(target).arch if target else ""
+    return find_device(target).arch if target else ""
 
 
 def _given(names: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agent.explain.records import Explanation
 from agent.records import Lowering, Resources
-from agent.toolchain.targets import find_target
+from agent.toolchain.targets import find_device
 from indexer.messages import Message, message
 
 _MEMORIES = (
@@ -91,7 +91,7 @@ def _costs(takes: Sequence[Side]) -> Iterator[Message]:
 def _symptoms(takes: Sequence[Side]) -> Iterator[Message]:
     """Name what is found on one target only, between targets of different compilers."""
     for side in takes:
-        others = [s for s in takes if find_target(s.target).arch != find_target(side.target).arch]
+        others = [s for s in takes if find_device(s.target).arch != find_device(side.target).arch]
         if side.symptoms is None or not others:
             continue
         elsewhere = {name for other in others for name in other.symptoms or ()}

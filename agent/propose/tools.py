@@ -16,7 +16,8 @@ from agent.propose.passages import SHOWN_CHARACTERS, WHOLE_CHARACTERS, Shelf, wi
 from agent.propose.said import count_final_ops, say_blame, say_change, say_cost, say_diagnostics
 from agent.records import Lowering, Rung
 from agent.sandbox import is_limit
-from agent.symptoms.table import SYMPTOMS
+from agent.symptoms.registry import symptoms_of
+from agent.toolchain.targets import find_device
 from agent.workbench import Workbench
 from indexer.errors import BadInput, SandboxError
 from indexer.messages import render
@@ -107,7 +108,7 @@ def count_symptoms(lowering: Lowering) -> Counter[str]:
     """Count the structures that the detectors see in all launches, by symptom."""
     subjects = list(subjects_of(lowering))
     found: Counter[str] = Counter()
-    for symptom in SYMPTOMS:
+    for symptom in symptoms_of(find_device(lowering.target).arch):
         count = sum(len(symptom.detect(subject)) for subject in subjects)
         if count:
             found[symptom.id] = count

@@ -257,6 +257,16 @@ class Terminal:
             self.say("remark", style="dim", indent=2, text=text)
 
     def _resources(self, doc: ResourcesDoc) -> None:
+        if doc.gpu is not None:
+            gpu = doc.gpu
+            self.say(
+                "gpu_resources", indent=2, registers=gpu.registers, spills=gpu.spill_store_bytes + gpu.spill_load_bytes,
+                shared=gpu.shared_bytes, limit=gpu.shared_limit_bytes, warps=gpu.warps,
+                programs=gpu.programs_per_multiprocessor, limited_by=self._word(f"limited_by_{gpu.limited_by}"),
+                occupancy=percent(gpu.occupancy),
+            )  # fmt: skip
+        if not doc.ub_limit_bytes:  # no Ascend device
+            return
         rows = (
             ("UB", doc.ub_bytes, doc.ub_limit_bytes),
             ("L1", doc.l1_bytes, doc.l1_limit_bytes),

@@ -163,6 +163,7 @@ def _failure(
 
 def _keep(answer: _Answer, ttir: str, folder: Path, *, dumped: bool) -> dict[str, Path]:
     """Write the IR files to `folder`; a text that this run did not reach goes, lest it be taken for one of it."""
+    folder.mkdir(parents=True, exist_ok=True)
     texts = {"ttir": ttir, **{name: answer.texts.get(name) for name in ("ttgir", "llir", "ptx")}}
     files: dict[str, Path] = {}
     for name, text in texts.items():

@@ -16,6 +16,7 @@ from agent.matching import mending_command
 from agent.sandbox import sandbox_layers, why_no_bubblewrap, why_no_sandbox
 from agent.toolchain.backend_stub import write_stub
 from agent.toolchain.commits import read_commits, read_versions
+from agent.toolchain.cuda_install import find_cuda, read_cuda_pins
 from agent.toolchain.install import AscendInstall, find_ascend, private_environment, read_pins
 from agent.toolchain.pinned import pinned_versions
 from agent.toolchain.provision import read_installed
@@ -26,6 +27,7 @@ from indexer.home import data_home
 from indexer.messages import Message, message
 
 INSTALL_TOOLCHAIN = "tritonkb toolchain install ascend"
+INSTALL_CUDA = "tritonkb toolchain install cuda"
 REINSTALL_TOOLCHAIN = f"tritonkb toolchain remove ascend && {INSTALL_TOOLCHAIN}"
 INSTALL_SANDBOX = "sudo apt-get install bubblewrap"
 # Ubuntu 23.10 and newer let only programs with a profile make user namespaces.
@@ -119,6 +121,19 @@ def check_compilers(_surroundings: Surroundings) -> Check:
         return _lacking("compilers", message("doctor.compilers_other", wrong=", ".join(wrong)), REINSTALL_TOOLCHAIN)
     shown = ", ".join(f"{name}@{commit}" for name, commit in commits.items())
     return _fine("compilers", message("doctor.compilers", commits=shown))
+
+
+def check_cuda(_surroundings: Surroundings) -> Check:
+    """Find upstream Triton for CUDA targets; it is needed for these only."""
+    try:
+        found = find_cuda()
+    except ToolchainError as error:
+        return _lacking("cuda", error.note, INSTALL_CUDA)
+    versions, tested = read_versions(found.site), read_cuda_pins().tested
+    shown = {"python": found.python, "version": versions.get("triton", "?"), "tested": ", ".join(tested)}
+    if versions.get("triton") not in tested:
+        return _fine("cuda", message("doctor.cuda_untested", **shown))
+    return _fine("cuda", message("doctor.cuda", **shown))
 
 
 def check_backend(_surroundings: Surroundings) -> Check:
@@ -227,6 +242,7 @@ CHECKS: tuple[Callable[[Surroundings], Check], ...] = (
     check_python,
     check_toolchain,
     check_compilers,
+    check_cuda,
     check_backend,
     check_sandbox,
     check_cpu_tools,

@@ -11,7 +11,11 @@ from indexer.ir.blame import SOURCE, LineFinder, Located
 from indexer.ir.records import Snapshot
 
 # What runs on a unit of the chip or moves data: addresses, numbers and functions apart.
-_COUNTED_DIALECTS = ("hivm", "ave", "vector", "memref", "hivmave")
+# Of TTGIR what moves or computes tiles: addresses and layouts of constants apart.
+_COUNTED_DIALECTS = (
+    "hivm", "ave", "vector", "memref", "hivmave", "tt.load", "tt.store", "tt.atomic", "tt.dot", "tt.reduce", "tt.scan",
+    "ttg.", "ttng.",
+)  # fmt: skip
 _LOOPS = ("scf.for", "scf.while")
 
 # Why an operation exists that no line asks for.

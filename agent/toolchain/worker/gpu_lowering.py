@@ -64,7 +64,7 @@ def lower(header: dict[str, Any], blobs: list[bytes], folder: Path) -> tuple[dic
         "passes": runs,
         "states": [place for place, _ in states],
         "texts": list(lowering.texts),
-    }, [text.encode() for text in (*generic, *lowering.texts.values())]
+    }, [*(text.encode() for text in (*generic, *lowering.texts.values())), lowering.cubin]
 
 
 class _Lowering:
@@ -76,6 +76,7 @@ class _Lowering:
         self.metadata: dict[str, Any] = {}
         self.failure: str | None = None
         self.stage = ""
+        self.cubin = b""
         self.tensors_end: int | None = None
 
     def run(self, backend: Any, options: Any, module: Any) -> None:
@@ -92,6 +93,7 @@ class _Lowering:
             module = step(module, self.metadata)
             if name in _TEXTS:
                 self.texts[name] = str(module)
+        self.cubin = bytes(module)
         self.stage = ""
 
     @contextlib.contextmanager
