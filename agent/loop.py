@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.contract import BaselineDoc, BestDoc, OptimizeDoc, RoundDoc
-from agent.contract_run import ModelDoc, ModelTurnDoc, PassageTextDoc
+from agent.contract_run import ModelDoc, ModelTurnDoc, PassageTextDoc, TokensDoc
 from agent.diagnose import Diagnosis, diagnose, line_text, subjects_of
 from agent.documents import cost_doc, diagnostic_docs, launch_doc
 from agent.evidence import offer_rungs, restrict
@@ -35,6 +35,10 @@ from agent.verify.check import Verifier
 from agent.workbench import Workbench
 from indexer.errors import ModelError
 from indexer.messages import Lang, message, render
+
+# Failures of an endpoint that may be over by the next round; after so many rounds in a row they count as lasting.
+PASSING = frozenset({"llm.busy", "llm.unreachable", "llm.out_of_time"})
+MOST_FAILURES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +147,10 @@ class Optimizer:
         cost = entry_.cost.value if entry_.cost is not None else None
         deepest = "source" if self._index is not None else "ir"
         at = [rung.rung for rung in entry_.ladder if rung.entered]
-        empty = entry_.rewrite is None
-        given_up = empty and entry_.model is not None and entry_.model.ended == "gave_up"
+        ended = entry_.model.ended if entry_.model is not None else ""
+        # A model that failed may propose something when the run goes on.
+        empty = entry_.rewrite is None and ended != "failed"
+        given_up = empty and ended == "gave_up"
         deep = not at or deepest in at or at[-1] == "source"
         return Past(cost, entry_.verdict == "kept", deep, empty, given_up)
 
@@ -223,13 +229,19 @@ class Optimizer:
         except ModelError as error:
             if not budget.spent:
                 raise
-            state.left = render(error.note, self.lang)
             spent = (budget.prompt - before[0], budget.completion - before[1], budget.requests - before[2])
-            tokens = tokens_doc(*spent, self.model.price)
-            self.model = None
-            reason = render(message("propose.model_failed", reason=error.note), self.lang)
-            return [], ModelTurnDoc(ended="failed", reason=reason, thought="", actions=[], tokens=tokens)
+            return [], self._failed(state, error, tokens_doc(*spent, self.model.price))
+        state.failures = 0
         return [turn.proposal] if turn.proposal is not None else [], turn.doc
+
+    def _failed(self, state: RunState, error: ModelError, tokens: TokensDoc) -> ModelTurnDoc:
+        """Tell a round in which the model failed; one that may be back is asked in the next round again."""
+        state.failures += 1
+        reason = render(error.note, self.lang)
+        if error.note.key not in PASSING or state.failures == MOST_FAILURES:
+            self.model, state.left = None, reason
+            reason = render(message("propose.model_failed", reason=error.note), self.lang)
+        return ModelTurnDoc(ended="failed", reason=reason, thought="", actions=[], tokens=tokens)
 
     def _result(self, state: RunState, diagnosis: Diagnosis, stopped: str, goal: Goal, seconds: float) -> OptimizeDoc:
         """Cost the baseline and the best kernel once more from fresh compiles, and state the outcome."""

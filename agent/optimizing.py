@@ -75,10 +75,10 @@ def _on_node(site: Site, cites: bool, run: Run) -> OptimizeDoc | Failed:  # noqa
 def open_optimizer(site: Site, *, cites: bool) -> Iterator[Optimize]:
     """Open a workbench and give the function that optimises at it; `cites` opens the index of the site's store."""
     # Imported here: the process that only waits for others does not pay for the compilers' side.
-    from agent.toolchain.targets import find_target  # noqa: PLC0415
+    from agent.toolchain.targets import find_device  # noqa: PLC0415
     from agent.workbench import open_workbench  # noqa: PLC0415
 
-    with open_workbench(find_target(site.target), site.policy) as bench:
+    with open_workbench(find_device(site.target), site.policy) as bench:
         bench.worker.start_early()
         # Meanwhile: LibCST and the index take as long to load here as torch there.
         from agent.journal import Journal  # noqa: PLC0415
@@ -108,11 +108,11 @@ def first_request(site: Site, run: Run) -> Request:
     from agent.journal import Journal  # noqa: PLC0415 - as above
     from agent.llm.endpoint import Endpoint, address  # noqa: PLC0415
     from agent.loop import Help, Optimizer  # noqa: PLC0415
-    from agent.toolchain.targets import find_target  # noqa: PLC0415
+    from agent.toolchain.targets import find_device  # noqa: PLC0415
     from agent.verify.check import Verifier  # noqa: PLC0415
     from agent.workbench import open_workbench  # noqa: PLC0415
 
-    with open_workbench(find_target(site.target), site.policy) as bench, Verifier(bench) as verifier:
+    with open_workbench(find_device(site.target), site.policy) as bench, Verifier(bench) as verifier:
         model = _asking(site, run, site.library, bench, Endpoint(address(), ""))
         helping = Help(site.library, model, _memory(site, site.library, bench, None))
         optimizer = Optimizer(bench, verifier, helping, Journal(run.folder), site.lang, lambda _entry: None)
@@ -142,7 +142,7 @@ def _proposer(
         model = _asking(site, run, library, bench, Ledger(Replay(site.model.replay), journal.exchanges))
         model.endpoint = str(site.model.replay)
         return model
-    endpoint = open_endpoint(watch=_watching(run, tell))
+    endpoint = open_endpoint(watch=_watching(run, tell), patient=True)
     model = _asking(site, run, library, bench, Ledger(endpoint, journal.exchanges))
     model.endpoint = endpoint.shown
     return model

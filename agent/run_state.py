@@ -16,8 +16,8 @@ from agent.trials import Trial
 class RunState:
     """The best kernel so far and how it was found.
 
-    `tried` are digests of candidates, `refuted` directions; `climbed` is the text that the last round looked at, `left`
-    says why the model takes no further part.
+    `tried` are digests of candidates, `refuted` directions; `climbed` is the text that the last round looked at,
+    `failures` counts rounds in a row in which the model failed, `left` says why it takes no further part.
     """
 
     source: KernelSource
@@ -27,6 +27,7 @@ class RunState:
     tried: set[str] = field(default_factory=set)
     refuted: set[Direction] = field(default_factory=set)
     climbed: str = ""
+    failures: int = 0
     left: str = ""
 
     @property

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://api.openai.com/v1"
 # Seconds between the tries of one request where the endpoint is busy or broken; it may ask for more, up to the limit.
 WAITS = (0.5, 1.0, 2.0, 4.0)
+# The same for what nobody waits for at a screen: a limit of requests a minute passes in it.
+PATIENT_WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 MAX_WAIT_SECONDS = 30.0
 BUSY = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 # A server that does not know a form refuses it with one of these; llama_cpp.server with 500.
@@ -37,12 +39,14 @@ class OutOfTime(Exception):
 class Endpoint:
     """An OpenAI-compatible server; the key is never shown.
 
-    `watch`, where it is given, is told the characters that have come so far: then answers are streamed.
+    `watch`, where it is given, is told the characters that have come so far: then answers are streamed. A `patient` one
+    waits longer for an endpoint that is busy.
     """
 
     url: str
     key: str = field(repr=False)
     watch: Callable[[int], None] | None = None
+    patient: bool = False
 
     @property
     def shown(self) -> str:
@@ -56,7 +60,7 @@ class Endpoint:
         from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError  # noqa: PLC0415 - 0.5 s
 
         ends = time.monotonic() + seconds
-        for wait in (*WAITS, None):
+        for wait in (*(PATIENT_WAITS if self.patient else WAITS), None):
             try:
                 return self._send(request, ends)
             except (APITimeoutError, OutOfTime) as error:
@@ -101,7 +105,9 @@ class Endpoint:
         return OpenAI(base_url=self.url, api_key=self.key or "none", max_retries=0)
 
 
-def open_endpoint(environ: Mapping[str, str] = os.environ, watch: Callable[[int], None] | None = None) -> Endpoint:
+def open_endpoint(
+    environ: Mapping[str, str] = os.environ, watch: Callable[[int], None] | None = None, *, patient: bool = False
+) -> Endpoint:
     """Return the endpoint of `OPENAI_BASE_URL`, with the key of `OPENAI_API_KEY`; OpenAI itself where none is named.
 
     Raises `BadInput` for an address that is none, `ModelError` where OpenAI is meant and there is no key.
@@ -109,7 +115,7 @@ def open_endpoint(environ: Mapping[str, str] = os.environ, watch: Callable[[int]
     url, key = address(environ), environ.get("OPENAI_API_KEY", "")
     if url == DEFAULT_URL and not key:
         raise ModelError("llm.no_key", url=url)
-    return Endpoint(url, key, watch)
+    return Endpoint(url, key, watch, patient)
 
 
 def address(environ: Mapping[str, str] = os.environ) -> str:

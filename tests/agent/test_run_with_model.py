@@ -153,14 +153,15 @@ def test_without_a_model_nothing_is_sent_and_a_dry_run_sends_nothing(
 def test_an_endpoint_that_fails_at_once_is_exit_5_and_one_that_fails_later_leaves_the_rest_to_rules(
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.llm.endpoint.WAITS", (0.01,))
+    monkeypatch.setattr("agent.llm.endpoint.PATIENT_WAITS", (0.01,))
     with chat_server(lambda _: fail(401, "who?")) as refusing:
         monkeypatch.setenv("OPENAI_BASE_URL", refusing.url)
         assert run(arguments(home, home / "refused", "--out")) == 5
         assert "401" in capsys.readouterr().err
 
     def breaks(asked: Asked) -> Said:
-        return script(asked) if len(asked.body["messages"]) == 2 else fail(503, "gone")
+        first = len(asked.body["messages"]) == 2 and len(breaking.asked) == 1
+        return script(asked) if first else fail(503, "gone")
 
     with chat_server(breaks) as breaking:
         monkeypatch.setenv("OPENAI_BASE_URL", breaking.url)
@@ -168,9 +169,16 @@ def test_an_endpoint_that_fails_at_once_is_exit_5_and_one_that_fails_later_leave
     doc = OptimizeDoc.model_validate_json(capsys.readouterr().out)
     assert doc.model is not None
     assert "503" in doc.model.left
-    assert doc.rounds[0].model is not None
-    assert doc.rounds[0].model.ended == "failed"
+    assert [r.model.ended for r in doc.rounds if r.model is not None] == ["failed", "failed"]
     assert doc.best.round > 0
+
+    # When it is there again, the run goes on with it.
+    with chat_server(script) as back:
+        monkeypatch.setenv("OPENAI_BASE_URL", back.url)
+        assert run(arguments(home, home / "broken", "--resume")) == 0
+    again = OptimizeDoc.model_validate_json(capsys.readouterr().out)
+    assert again.rounds[: len(doc.rounds)] == doc.rounds
+    assert [r.rewrite.author for r in again.rounds if r.verdict == "kept" and r.rewrite is not None][-1] == "model"
 
 
 # --- kills --------------------------------------------------------------------------------------------------------
