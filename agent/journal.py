@@ -114,7 +114,7 @@ class Journal:
 
     def resume(self, source: KernelSource, terms: Terms) -> Past:
         """Read the rounds of an earlier run; raises `BadInput` when it is not a run of this file on these terms."""
-        start, rounds = self._read()
+        start, rounds = self.read()
         self._check(start, source, terms)
         tried = [r.n for r in rounds if r.rewrite is not None]
         if any(not self.candidate(n).exists() for n in tried):
@@ -128,7 +128,7 @@ class Journal:
 
     def start(self) -> StartDoc:
         """Return what a run was begun with; raises `BadInput` where there is none, or it cannot be read."""
-        return self._read()[0]
+        return self.read()[0]
 
     def _check(self, start: StartDoc, source: KernelSource, terms: Terms) -> None:
         if start.sha256 != digest(source.text):
@@ -159,7 +159,8 @@ class Journal:
         """Write the result of the run."""
         write_whole(self.folder / RESULT, json.dumps(result.to_json(), ensure_ascii=False, indent=1))
 
-    def _read(self) -> tuple[StartDoc, tuple[RoundDoc, ...]]:
+    def read(self) -> tuple[StartDoc, tuple[RoundDoc, ...]]:
+        """Return the start and the whole rounds; raises `BadInput` for a damaged journal, or none."""
         start, *rounds = self._lines()
         try:
             read = StartDoc.model_validate_json(start), tuple(RoundDoc.model_validate_json(line) for line in rounds)

@@ -21,6 +21,7 @@ class Command:
 
 # Groups of commands, and the catalogue key of their help.
 GROUPS = {
+    "bundle": "handoff.group",
     "eval": "eval.group",
     "index": "knowledge.group",
     "toolchain": "toolchain.group",
@@ -44,6 +45,8 @@ COMMANDS = (
     Command("optimize", "agent.cli.optimize:optimize", "kernel.optimize_summary", (*COMPILING, "model")),
     Command("bench", "agent.cli.bench:bench", "kernel.bench_summary", COMPILING),
     Command("report", "agent.cli.report:report", "html.command_summary"),
+    Command("bundle make", "agent.cli.bundle:make", "handoff.make_summary", ("target",)),
+    Command("bundle take", "agent.cli.bundle:take", "handoff.take_summary"),
     Command("eval retrieval", "agent.cli.eval:retrieval", "eval.retrieval_summary"),
     Command(
         "eval attribution",

@@ -60,7 +60,9 @@ def _blocked_axes(file: KernelText) -> set[int]:
 def _host_edits(launch: Launch, total: ast.expr) -> list[tuple[ast.expr, str, str]]:
     """Return node, text put in its place, and text put after it."""
     text = ast.unparse(total)
-    last = max([*launch.call.args, *(k.value for k in launch.call.keywords)], key=lambda n: (n.end_lineno, n.end_col_offset))  # type: ignore[arg-type,return-value]
+    last = max(
+        [*launch.call.args, *(k.value for k in launch.call.keywords)], key=lambda n: (n.end_lineno, n.end_col_offset)
+    )  # type: ignore[arg-type,return-value]
     passed = f", {TOTAL}={text}, {SIZE}=4"
     return [(total, f"triton.cdiv({text}, 4)", ""), (last, "", passed)]
 
@@ -104,17 +106,20 @@ class _Batching:
         self.kernel.body = [*self._prelude(), *self._statements(body)]
         if not self.seen_place:
             raise Unknown
-        constants = [a for a in self.kernel.args.args if a.annotation is not None and "constexpr" in ast.unparse(a.annotation)]
+        constants = [
+            a for a in self.kernel.args.args if a.annotation is not None and "constexpr" in ast.unparse(a.annotation)
+        ]
         plain = [a for a in self.kernel.args.args if a not in constants]
         size = ast.arg(SIZE, ast.parse(f"{self.language}.constexpr", mode="eval").body)
-        self.kernel.args.args = [*plain, *constants, ast.arg(TOTAL), size] if not self.kernel.args.defaults else _refuse()
+        self.kernel.args.args = (
+            [*plain, *constants, ast.arg(TOTAL), size] if not self.kernel.args.defaults else _refuse()
+        )
         return ast.fix_missing_locations(self.kernel)
 
     def _prelude(self) -> list[ast.stmt]:
         tl = self.language
         return ast.parse(
-            f"{_PLACE} = {tl}.program_id({self.axis}) * {SIZE} + {tl}.arange(0, {SIZE})\n"
-            f"{_VALID} = {_PLACE} < {TOTAL}"
+            f"{_PLACE} = {tl}.program_id({self.axis}) * {SIZE} + {tl}.arange(0, {SIZE})\n{_VALID} = {_PLACE} < {TOTAL}"
         ).body
 
     # Kinds -----------------------------------------------------------------------------------------------------------
@@ -124,7 +129,9 @@ class _Batching:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self._join(name, self.kind(value))
-                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(
+                    values
+                ):
                     for name_node, value in zip(names, values, strict=True):
                         self._join(_name(name_node), self.kind(value))
                 case ast.AugAssign(target=ast.Name(id=name), value=value):
@@ -187,7 +194,9 @@ class _Batching:
                 return self.kind(value)
             raise Unknown
         if name in _MAKERS:
-            return Kind(batched=False, rank=len(node.args[0].elts)) if isinstance(node.args[0], ast.Tuple) else _refuse()
+            return (
+                Kind(batched=False, rank=len(node.args[0].elts)) if isinstance(node.args[0], ast.Tuple) else _refuse()
+            )
         kinds = [self.kind(arg) for arg in node.args if not _is_type(arg)]
         named = {k.arg: self.kind(k.value) for k in node.keywords if k.arg in {"mask", "other"}}
         if name in _ELEMENTWISE:
@@ -373,13 +382,18 @@ def _axis_argument(node: ast.Call) -> ast.expr | None:
 
 
 def _is_number(node: ast.expr) -> bool:
-    return all(isinstance(n, (ast.Constant, ast.UnaryOp, ast.USub, ast.Call, ast.Name, ast.Load)) for n in ast.walk(node)) and (
-        "float" in ast.unparse(node) or any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(node))
+    return all(
+        isinstance(n, (ast.Constant, ast.UnaryOp, ast.USub, ast.Call, ast.Name, ast.Load)) for n in ast.walk(node)
+    ) and (
+        "float" in ast.unparse(node)
+        or any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in ast.walk(node))
     )
 
 
 def _is_type(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id[0].islower() and node.id in {"larger"})
+    return isinstance(node, ast.Attribute) or (
+        isinstance(node, ast.Name) and node.id[0].islower() and node.id in {"larger"}
+    )
 
 
 def _converted(node: ast.expr) -> bool:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from agent.configurations.batch import SIZE, batch_programs
-from agent.configurations.forms import dot_from_sum, grouped_order, has_dot, staged_loops, tf32x3
+from agent.configurations.forms import (
+    dot_from_sum,
+    grouped_order,
+    has_dot,
+    hoisted_scale,
+    staged_loops,
+    tf32x3,
+)
 from agent.configurations.places import KernelText, read_kernel_text
 from agent.configurations.whole_row import whole_row
 
 # More than this is not tried on one kernel, whatever the space: the rest is thinned evenly.
-MOST = 48
+MOST = 160
 # Shared memory of one block and registers of one thread on the devices that CUDA 8.0 and later name (sm_80: 163 KiB,
 # sm_90 and sm_100: 227 KiB).
 _SHARED_BYTES = 227 << 10
@@ -50,30 +58,35 @@ def make_candidates(text: str, most: int = MOST) -> list[Made]:
 
 
 def _forms(text: str) -> Iterator[tuple[str, KernelText]]:
-    """Yield the forms of a source, the source itself first."""
-    made: list[tuple[str, str | None]] = [("as written", text)]
-    first = read_kernel_text(text)
-    if first is None:
-        return
-    if (dotted := dot_from_sum(first)) is not None:
-        made = [("tl.dot instead of a sum", dotted)]
-    precise = tf32x3(first)
-    made += [("tf32x3", precise)]
-    base = read_kernel_text(made[-1][1] or made[0][1] or text)
-    if base is not None:
-        name = made[-1][0] if made[-1][1] else made[0][0]
-        made.append((f"{name}, grouped order" if name != "as written" else "grouped order", grouped_order(base)))
-    row = whole_row(first)
-    made.append(("row at once", row))
-    made += [(f"{n} stages a loop", staged_loops(first, n)) for n in (3,)]
+    """Yield the forms of a source, the source itself first; each step builds on the one before where it applies."""
+    made = {"as written": text}
+    for name, change in (
+        ("tl.dot instead of a sum", dot_from_sum),
+        ("scale after the loop", hoisted_scale),
+        ("tf32x3", tf32x3),
+        ("grouped order", grouped_order),
+    ):
+        _add(made, list(made)[-1], name, change)
+    _add(made, "as written", "row at once", whole_row)
     for axis in (0, 1):
-        made.append((f"programs of axis {axis} batched", batch_programs(first, axis)))
-    if row is not None and (straight := read_kernel_text(row)) is not None:
-        made.append(("row at once, programs batched", batch_programs(straight, 0)))
-    for name, form in made:
-        file = read_kernel_text(form) if form is not None else None
+        batched = f"programs of axis {axis} batched"
+        for base in ("as written", "row at once"):
+            _add(made, base, batched, partial(batch_programs, axis=axis))
+        for base in ("as written", batched):
+            for stages in (3, 6):
+                _add(made, base, f"{stages} stages a loop", partial(staged_loops, stages=stages))
+    for name, form in made.items():
+        file = read_kernel_text(form)
         if file is not None:
             yield name, file
+
+
+def _add(made: dict[str, str], base: str, name: str, change: Callable[[KernelText], str | None]) -> None:
+    """Add the form that `change` makes of the form `base`, where both exist."""
+    file = read_kernel_text(made[base]) if base in made else None
+    text = None if file is None else change(file)
+    if text is not None:
+        made[name if base == "as written" else f"{base} + {name}"] = text
 
 
 def _space(form: str, file: KernelText) -> Iterator[Made]:
@@ -91,7 +104,9 @@ def _tile_configs(file: KernelText) -> Iterator[Config]:
         return
     inner = next((k.name for k in reversed(knobs) if k.name.endswith("K")), None)
     outer = [name for name in names if name != inner]
-    tiles = itertools.product(*[(64, 128, 256) if name != inner else (32, 64, 128) for name in [*outer, *([inner] if inner else [])]])
+    tiles = itertools.product(
+        *[(64, 128, 256) if name != inner else (32, 64, 128) for name in [*outer, *([inner] if inner else [])]]
+    )
     for sizes in tiles:
         blocks = dict(zip([*outer, *([inner] if inner else [])], sizes, strict=True))
         for warps, stages in itertools.product((4, 8), (2, 3, 4)):
@@ -113,19 +128,21 @@ def _lane_configs(file: KernelText) -> Iterator[Config]:
     """Yield blocks and warps of a kernel without products: each lane with some elements, not with too many."""
     names = [k.name for k in file.knobs]
     blocks = [name for name in names if name != SIZE]
-    choices: list[tuple[int, ...]] = []
-    for name in names:
-        choices.append((2, 4, 8, 16, 32, 64, 128) if name == SIZE else _sizes(len(blocks)))
-    for sizes in itertools.product(*choices):
-        config = dict(zip(names, sizes, strict=True))
-        known = math.prod(sizes) if blocks else None
-        for warps in (1, 2, 4, 8, 16, 32) if known is None else (1, 2, 4, 8, 16):
-            a_thread = (known or 0) / (warps * _WARP)
-            if known is None or (2 <= a_thread <= 64 and known >= 256):
-                yield {**config, "num_warps": warps}
+    # Where a block is one side of a tile, the other side is not known here: only the device machine can tell the rest.
+    is_side = "[:, None]" in file.text and SIZE not in names and len(blocks) == 1
+    for sizes in itertools.product(*(_BATCHES if name == SIZE else _sizes(len(blocks), side=is_side) for name in names)):
+        elements = math.prod(sizes) if blocks and not is_side else None
+        for warps in (1, 2, 4, 8, 16, *(() if elements else (32,))):
+            if elements is None or (elements >= 256 and 2 <= elements / (warps * _WARP) <= 64):
+                yield {**dict(zip(names, sizes, strict=True)), "num_warps": warps}
 
 
-def _sizes(blocks: int) -> tuple[int, ...]:
+_BATCHES = (2, 4, 8, 16, 32, 64, 128)
+
+
+def _sizes(blocks: int, *, side: bool) -> tuple[int, ...]:
+    if side:
+        return (16, 32, 64, 128)
     return (128, 256, 512, 1024, 2048, 4096, 8192) if blocks == 1 else (1, 4, 16, 32, 64, 128, 256, 512)
 
 

@@ -53,7 +53,9 @@ def tf32x3(file: KernelText) -> str | None:
         for node in ast.walk(file.launch.kernel)
         if _is_call(node, "dot")
         for keyword in node.keywords  # type: ignore[attr-defined]
-        if keyword.arg == "input_precision" and isinstance(keyword.value, ast.Constant) and keyword.value.value == "ieee"
+        if keyword.arg == "input_precision"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value == "ieee"
     ]
     return edited(file.text, edits) if edits else None
 
@@ -72,6 +74,33 @@ def dot_from_sum(file: KernelText) -> str | None:
                 a, b = (_narrow(side.value) for side in (left, right))
                 return edited(file.text, [(place_of(node), f"{ast.unparse(language)}.dot({a}, {b})")])
     return None
+
+
+def hoisted_scale(file: KernelText) -> str | None:
+    """Scale the sum once after a loop, where each product `acc += dot(a, b) * scale` is scaled in it.
+
+    Only for a sum that starts from zeros, and a scale that is a parameter of the kernel: then it is the same number.
+    """
+    kernel = file.launch.kernel
+    parameters = {a.arg for a in kernel.args.args}
+    for loop in (n for n in kernel.body if isinstance(n, ast.For)):
+        for node in loop.body:
+            match node:
+                case ast.AugAssign(
+                    target=ast.Name(id=total),
+                    op=ast.Add(),
+                    value=ast.BinOp(left=ast.Call() as dot, op=ast.Mult(), right=ast.Name(id=scale)) as product,
+                ) if _is_call(dot, "dot") and scale in parameters and _starts_from_zeros(kernel, total):
+                    after = Place((loop.end_lineno or 0) + 1, 0, 0)
+                    line = f"{' ' * loop.col_offset}{total} = {total} * {scale}\n"
+                    return edited(file.text, [(place_of(product), ast.unparse(dot)), (after, line)])
+    return None
+
+
+def _starts_from_zeros(kernel: ast.FunctionDef, name: str) -> bool:
+    made = [s.value for s in kernel.body if isinstance(s, ast.Assign) and ast.unparse(s.targets[0]) == name]
+    others = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(kernel))
+    return len(made) == 1 and others == 2 and _is_call(made[0], "zeros")
 
 
 def _narrow(node: ast.expr) -> str:
@@ -96,7 +125,10 @@ def _is_call(node: ast.AST, name: str, *, bare: bool = False) -> bool:
 
 def _axis(node: ast.AST) -> int | None:
     match node:
-        case ast.Call(args=[ast.Constant(value=int(axis))]) | ast.Call(keywords=[ast.keyword(value=ast.Constant(value=int(axis)))]):
+        case (
+            ast.Call(args=[ast.Constant(value=int(axis))])
+            | ast.Call(keywords=[ast.keyword(value=ast.Constant(value=int(axis)))])
+        ):
             return axis
         case _:
             return None

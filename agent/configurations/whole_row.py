@@ -42,7 +42,9 @@ def _range(loop: ast.For | ast.While) -> tuple[str, str] | None:
     match loop:
         case ast.For(
             target=ast.Name(),
-            iter=ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=0), ast.Name(id=bound), ast.Name(id=step)]),
+            iter=ast.Call(
+                func=ast.Name(id="range"), args=[ast.Constant(value=0), ast.Name(id=bound), ast.Name(id=step)]
+            ),
             orelse=[],
         ):
             return bound, step
@@ -51,11 +53,33 @@ def _range(loop: ast.For | ast.While) -> tuple[str, str] | None:
 
 
 def _passed(file: KernelText, bound: str, parameters: list[str]) -> str | None:
-    """Return what the host passes for the bound, where that is a name or an attribute."""
-    if bound not in parameters or parameters.index(bound) >= len(file.launch.call.args):
+    """Return what the host would write for the bound: what it passes, or what the kernel makes of what it passes."""
+    given = dict(zip(parameters, file.launch.call.args, strict=False))
+    if bound in given:
+        value = given[bound]
+        return ast.unparse(value) if isinstance(value, (ast.Name, ast.Subscript, ast.Attribute)) else None
+    made = [
+        node.value
+        for node in ast.walk(file.launch.kernel)
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == bound for t in node.targets)
+    ]
+    arithmetic = (ast.BinOp, ast.Name, ast.Constant, ast.operator, ast.expr_context)
+    if len(made) != 1 or not all(isinstance(n, arithmetic) for n in ast.walk(made[0])):
         return None
-    value = file.launch.call.args[parameters.index(bound)]
-    return ast.unparse(value) if isinstance(value, (ast.Name, ast.Subscript, ast.Attribute)) else None
+    if not all(n.id in given for n in ast.walk(made[0]) if isinstance(n, ast.Name)):
+        return None
+    return ast.unparse(_Substituted(given).visit(copy.deepcopy(made[0])))
+
+
+class _Substituted(ast.NodeTransformer):
+    """Puts the host's arguments in the place of the kernel's parameters."""
+
+    def __init__(self, given: dict[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Replace a parameter."""
+        return self.given[node.id]
 
 
 def _straightened(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -12,20 +12,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from .accelerator import Accelerator, triton_version
-from .checking import Case, Wrong, check_all
+from .checking import Case, Wrong, check_all, split_cases
 from .clock import Stopwatch
 from .hosts import copied
-from .plan import Plan
 
 # Replays of each round, and the share that goes on to the next.
 _REPLAYS = (4, 12, 40)
 _SURVIVING = 0.3
 _LEAST_SURVIVING = 4
-# Elements of one tile a thread; beyond twice its registers a kernel only spills.
+# Elements of one tile a thread: it has 255 registers, and a kernel holds more than one tile.
 _MOST_A_THREAD = 256
+_MOST_COMPILED = 48
 
 
 class Search:
@@ -64,27 +62,52 @@ class Search:
 
 def explore(
     modules: Mapping[str, ModuleType],
+    notes: Mapping[str, str],
     cases: list[Case],
-    plan: Plan,
     alone: Callable[[], AbstractContextManager[Accelerator]],
     progress: Path,
 ) -> dict[str, Any]:
-    """Search among `modules` (name -> candidate); the result names the best and what became of each."""
+    """Search among `modules` (name -> candidate); the result names the best and what became of each.
+
+    `notes` begin with the form of a candidate's source, up to a comma: each form has its share of what is tried.
+    """
     search = Search(progress)
     given = copied(cases[0].inputs)  # what works in place changes them
-    for name in search.alive(modules):
+    tried = {name: modules[name] for name in worth_compiling(search, modules, notes, given)}
+    for name in search.alive(tried):
         with search.trying(name):
-            compile_only(lambda module=modules[name]: module.run(*given))  # type: ignore[misc]
+            compile_only(lambda module=tried[name]: module.run(*given))  # type: ignore[misc]
+    large, small = split_cases(cases)
+    check_all(small, modules["initial"].run)
     with alone() as accelerator:
         for round_number, replays in enumerate(_REPLAYS):
-            for name in survivors(search.alive(modules), round_number):
+            for name in survivors(search.alive(tried), round_number):
                 with search.trying(name):
                     if round_number == 1:  # before: how fast a wrong one is does no harm
-                        check_all(cases[:1], modules[name].run)
-                    watch = Stopwatch(accelerator, lambda module=modules[name]: module.run(*given))
+                        check_all(large[:1], tried[name].run)
+                    watch = Stopwatch(accelerator, lambda module=tried[name]: module.run(*given))
                     search.us[name] = statistics.median(watch.sample(replays))
-        best = first_right(search, modules, cases)
-    return {"best": best, "us": search.us, "failed": search.failed}
+        best = first_right(search, tried, [*large, *small])
+    return {"best": best, "us": search.us, "failed": search.failed, "tried": len(tried)}
+
+
+def worth_compiling(
+    search: Search, modules: Mapping[str, ModuleType], notes: Mapping[str, str], given: tuple[Any, ...]
+) -> list[str]:
+    """Return the candidates to compile: those whose tiles are of a sensible size, thinned evenly within each form."""
+    forms: dict[str, list[str]] = {}
+    for name in search.alive(modules):
+        with search.trying(name):
+            if name != "initial" and triton_version():
+                launch_instead(lambda module=modules[name]: module.run(*given), look_at_sizes)  # type: ignore[misc]
+            forms.setdefault(notes.get(name, "").partition(",")[0], []).append(name)
+    kept = ["initial"]
+    rest = sorted((names for form, names in forms.items() if form), key=len)
+    for number, names in enumerate(rest):
+        share = max(1, (_MOST_COMPILED - len(kept)) // (len(rest) - number))
+        taken = min(share, len(names))
+        kept += [names[i * len(names) // taken] for i in range(taken)]
+    return kept
 
 
 def survivors(ranked: list[str], round_number: int) -> list[str]:
@@ -106,27 +129,27 @@ def first_right(search: Search, modules: Mapping[str, ModuleType], cases: list[C
 
 def compile_only(call: Callable[[], Any]) -> None:
     """Let a host compile the kernels that it launches, without running them."""
-    if not triton_version():
-        return
+    if triton_version():
+        launch_instead(call, lambda launch, kernel, args, options: launch(kernel, *args, **{**options, "warmup": True}))
+
+
+def launch_instead(call: Callable[[], Any], do: Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+    """Call a host with `do(launch, kernel, args, options)` in the place of each launch."""
     from triton.runtime.jit import JITFunction  # type: ignore[import-not-found]  # noqa: PLC0415 - see `Accelerator`
 
     launch = JITFunction.run
-
-    def warm(self: Any, *args: Any, **options: Any) -> Any:
-        refuse_too_large(self.src, options)
-        return launch(self, *args, **{**options, "warmup": True})
-
-    JITFunction.run = warm
+    JITFunction.run = lambda kernel, *args, **options: do(launch, kernel, args, options)
     try:
-        with torch.no_grad():
-            call()
+        call()
     finally:
         JITFunction.run = launch
 
 
-def refuse_too_large(source: str, options: dict[str, Any]) -> None:
-    """Raise for a tile that leaves each thread so many elements that compiling it takes minutes, for nothing."""
+def look_at_sizes(_launch: Any, kernel: Any, _args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Raise for a tile that leaves threads without work, or so much of it that compiling takes minutes, for nothing."""
     sizes = [value for name, value in options.items() if name.isupper() and type(value) is int]
-    lanes = 32 * int(options.get("num_warps", 4))
-    if ".dot(" not in source and math.prod(sizes) > _MOST_A_THREAD * lanes:
-        raise ValueError(f"{math.prod(sizes)} elements for {lanes} threads")
+    threads = 32 * int(options.get("num_warps", 4))
+    # One size of a kernel with two axes is the side of a square.
+    elements = sizes[0] ** 2 if len(sizes) == 1 and "[:, None]" in kernel.src else math.prod(sizes)
+    if ".dot(" not in kernel.src and sizes and not threads <= elements <= _MOST_A_THREAD * threads:
+        raise ValueError(f"{elements} elements for {threads} threads")

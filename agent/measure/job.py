@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from .accelerator import Accelerator, read_state
-from .checking import Case, Wrong, cases_of, check_all
+from .checking import Case, Wrong, cases_of, check_all, split_cases
 from .clock import Stopwatch
 from .explore import compile_only, explore
 from .hosts import copied, load
@@ -50,19 +50,28 @@ class Job:
 
     def cases(self, module: ModuleType, most: int | None = None) -> list[Case]:
         """Make the inputs of the cases to check; the first are also those that are timed."""
+        Accelerator(self.plan.device).reserve()
         return cases_of(module, self.plan.device, self.plan.seeds)[:most]
 
 
 def measure_file(job: Job, file: str, *, check: bool = True) -> dict[str, Any]:
     """Check a kernel file in every case, then time its `run`."""
     module = job.load(file)
-    cases = job.cases(job.load(job.kernel.initial), None if check else 1)
-    given = cases[0].inputs
+    large, small = split_cases(job.cases(job.load(job.kernel.initial), None if check else 1))
+    given = large[0].inputs
     compile_only(lambda: module.run(*given))
+    # Small cases disturb nobody; and with them PyTorch loads what it needs for the large ones.
+    checks = check_all(small, module.run) if check else None
     with job.device() as accelerator:
-        checks = check_all(cases, module.run) if check else None
+        checks = None if checks is None else merged(checks, check_all(large, module.run))
         timing = Stopwatch(accelerator, lambda: module.run(*given)).measure()
-        return {"checks": checks, "timing": timing, **about(accelerator)}
+    return {"checks": checks, "timing": timing, **about(accelerator)}
+
+
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Add up two results of checking."""
+    worst = max(first["max_error"], second["max_error"])
+    return {"cases": [*second["cases"], *first["cases"]], "max_error": worst}
 
 
 def measure_yardsticks(job: Job) -> dict[str, Any]:
@@ -80,7 +89,7 @@ def measure_yardsticks(job: Job) -> dict[str, Any]:
         found["compiled"] = timed(accelerator, lambda: compiled(*given))
         if expert is not None:
             found["expert"] = checked(accelerator, case.answer(), expert.expert)
-        return {**found, **about(accelerator)}
+    return {**found, **about(accelerator)}
 
 
 def timed(accelerator: Accelerator, call: Callable[[], Any]) -> dict[str, Any]:
@@ -104,7 +113,8 @@ def search(job: Job, progress: Path) -> dict[str, Any]:
     """Find the fastest right candidate."""
     cases = job.cases(job.load(job.kernel.initial))
     files = {"initial": job.kernel.initial, **{c.id: c.file for c in job.kernel.candidates}}
-    return explore({name: job.load(file) for name, file in files.items()}, cases, job.plan, job.device, progress)
+    notes = {c.id: c.note for c in job.kernel.candidates}
+    return explore({name: job.load(file) for name, file in files.items()}, notes, cases, job.device, progress)
 
 
 def about(accelerator: Accelerator) -> dict[str, Any]:

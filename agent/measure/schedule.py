@@ -41,8 +41,13 @@ class Running:
 def main() -> int:
     """Run the bundle in the current folder."""
     parser = argparse.ArgumentParser(description="Measure the candidates of this bundle on the device of this machine.")
-    parser.add_argument("--seconds", type=float, default=480.0, help="start no job after this time, and end half a minute later (default 480)")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2), help="processes at a time")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=480.0,
+        help="start no job after this time, and end half a minute later (default 480)",
+    )
+    parser.add_argument("--jobs", type=int, default=max(1, min(14, (os.cpu_count() or 2) - 2)), help="processes at a time")
     parser.add_argument("--only", default="", help="kernels to measure, separated by commas (default: all)")
     parser.add_argument("--no-search", action="store_true", help="time the kernels as they are and the yardsticks only")
     options = parser.parse_args()
@@ -97,7 +102,8 @@ class Schedule:
                 if not self.finish(job, attempts[job.name]):
                     waiting.appendleft(job.name)
                 elif job.name.startswith("explore:"):
-                    waiting.extend(self.final_jobs(self.plan.kernel(job.name.split(":")[1])))
+                    # Whole kernels first: what the time does not suffice for is then missing as a whole.
+                    waiting.extendleft(reversed(list(self.final_jobs(self.plan.kernel(job.name.split(":")[1])))))
 
     def left(self) -> float:
         """Return the seconds in which jobs may still be started."""

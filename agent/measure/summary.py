@@ -19,7 +19,9 @@ def time_of(record: dict[str, Any] | None, *path: str) -> float | None:
 def summary(plan: Plan, results: list[dict[str, Any]]) -> str:
     """Write one line a kernel: initial, best, torch.compile, library, expert, in microseconds; then the mean gain."""
     done = {r["job"]: r for r in results if r["plan"] == plan.sha256}
-    lines = [f"{'kernel':26}{'initial':>10}{'best':>10}{'gain':>7}{'compiled':>10}{'library':>10}{'expert':>10}  best is"]
+    lines = [
+        f"{'kernel':26}{'initial':>10}{'best':>10}{'gain':>7}{'compiled':>10}{'library':>10}{'expert':>10}  best is"
+    ]
     gains: list[float] = []
     for kernel in plan.kernels:
         first = done.get(f"initial:{kernel.id}")
