@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,7 @@ from agent.cli.kernel_input import (
     sandbox_policy,
 )
 from agent.cli.options import Session
+from indexer.errors import BadInput
 
 MaxRung = Annotated[Literal["pattern", "profile", "ir", "source"], typer.Option("--max-rung", help="kernel.max_rung")]
 Counterfactuals = Annotated[
@@ -25,6 +27,7 @@ Counterfactuals = Annotated[
 ]
 Bundle = Annotated[Path | None, typer.Option("--bundle", metavar="DIR", help="bundle.option")]
 Profile = Annotated[Path | None, typer.Option("--profile", metavar="DIR", help="profile.option")]
+Run = Annotated[Literal["msprof", "ncu", "proton"] | None, typer.Option("--run-profiler", help="profile.run_option")]
 
 
 def diagnose(
@@ -34,6 +37,7 @@ def diagnose(
     counterfactuals: Counterfactuals = None,
     bundle: Bundle = None,
     profile: Profile = None,
+    run_profiler: Run = None,
     kernel: KernelName = "",
     signature: Signature = "",
     constexpr: Constexprs = None,
@@ -45,9 +49,20 @@ def diagnose(
     from agent.request import Site  # noqa: PLC0415
 
     source = read_kernel(file, kernel, signature, constexpr, grid)
+    if run_profiler is not None:
+        _profile(run_profiler, source.path, profile)
     library = open_library_if_built(session)
     site = Site(session.settings.target, sandbox_policy(session), library, session.output.lang)
     doc = diagnose_kernel(site, source, max_rung, counterfactuals, bundle, profile)
     session.output.answer(doc.to_json(), lambda console: Terminal(console, session.output.lang).diagnose(doc))
     taken = all(own.status == "ok" for own in doc.targets or [doc])
     return 0 if taken else 1
+
+
+def _profile(name: Literal["msprof", "ncu", "proton"], file: Path, out: Path | None) -> None:
+    """Run a profiler with the Python that started this command: it is the one that has the device's torch."""
+    from agent.profile.running import run_profiler  # noqa: PLC0415 - only where asked for
+
+    if out is None:
+        raise BadInput("profile.run_where")
+    run_profiler(name, file, out, sys.executable)

@@ -4,6 +4,7 @@ Columns of PipeUtilization.csv and OpBasicInfo.csv:
 https://www.hiascend.com/document/detail/en/canncommercial/850/devaids/optool/atlasopdev_16_0099.html
 and of op_summary_*.csv:
 https://www.hiascend.com/document/detail/en/canncommercial/850/devaids/profiling/atlasprofiling_16_0067.html
+kernel_details.csv of the profiler in torch_npu has the same columns under shorter names.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _RATIOS = {
     "aic_mte3_ratio": "store", "aic_fixpipe_ratio": "store", "aic_mte1_ratio": "load",
 }  # fmt: skip
 _CORE_TIMES = ("aic_time(us)", "aiv_time(us)", "aicore_time(us)")
-_DURATION = ("task duration(us)", "task_duration(us)")
+_DURATION = ("task duration(us)", "task_duration(us)", "duration(us)")
+_NAMES = ("op name", "name")  # of op_summary, of kernel_details
 _PROGRAMS = ("block dim", "block num", "block_dim")
 # Threads of trace.json, one a pipe.
 _PIPES = {"mte1": "load", "mte2": "load", "mte3": "store", "fixp": "store", "fixpipe": "store", "vector": "vector",
@@ -75,18 +77,19 @@ def _basics(path: Path) -> tuple[str, float | None, int | None, tuple[Path, ...]
 
 
 def read_op_summary(path: Path) -> Reading:
-    """Read one kernel a name from op_summary_*.csv: of several runs the one with the median time."""
+    """Read one kernel a name from op_summary_*.csv or kernel_details.csv: of several runs the median one."""
     rows = read_rows(path)
     found = Reading()
-    if "op name" in missing(rows, ["op name"]) or all(number(row, *_DURATION) is None for row in rows):
-        columns = ", ".join(missing(rows, ["op name", _DURATION[0]])) or _DURATION[0]
+    column = next((name for name in _NAMES if not missing(rows, [name])), "")
+    if not column or all(number(row, *_DURATION) is None for row in rows):
+        columns = ", ".join(missing(rows, [_NAMES[0], _DURATION[0]])) or _DURATION[0]
         found.notes.append(message("profile.unusable", path=path, columns=columns))
         return found
     by_name: dict[str, list[tuple[float, Row]]] = defaultdict(list)
     for row in rows:
         us = number(row, *_DURATION)
         if us is not None:
-            by_name[row["op name"]].append((us, row))
+            by_name[row[column]].append((us, row))
     for name, runs in by_name.items():
         us, row = sorted(runs, key=lambda run: run[0])[(len(runs) - 1) // 2]
         busy = _average([row])

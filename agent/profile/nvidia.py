@@ -1,6 +1,7 @@
-"""CSV of Nsight Compute: `ncu --csv` prints a row a metric, `--page raw` a row a kernel. Untested on a device.
+"""CSV of Nsight Compute: `ncu --csv` prints a row a metric, `--page raw` a row a kernel.
 
-Format: https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html, section on console output.
+Format: https://docs.nvidia.com/nsight-compute/NsightComputeCli/index.html, section on console output; read as version
+2025.3.1 wrote it on an H200.
 """
 
 from __future__ import annotations
@@ -15,9 +16,16 @@ from agent.profile.tables import Row, missing, number, read_rows
 from indexer.messages import message
 
 # Metrics by the name of the details page and of the raw page; throughputs are in percent of the peak.
-_MEMORY = ("dram throughput", "dram__throughput.avg.pct_of_peak_sustained_elapsed", "memory throughput")
+_MEMORY = (
+    "memory throughput", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "dram throughput",
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+)  # fmt: skip
 _COMPUTE = ("compute (sm) throughput", "sm__throughput.avg.pct_of_peak_sustained_elapsed")
-_TENSOR = ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",)
+_TENSOR = (
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+)
+_SAME = 0.98  # the throughput of a multiprocessor is that of its busiest unit: the tensor unit where both are equal
 _TIME = ("duration", "gpu__time_duration.sum")
 _READ, _WRITTEN = ("dram__bytes_read.sum",), ("dram__bytes_write.sum",)
 _UNITS = {"nsecond": 1e-3, "ns": 1e-3, "usecond": 1.0, "us": 1.0, "msecond": 1e3, "ms": 1e3, "second": 1e6, "s": 1e6}
@@ -58,7 +66,7 @@ def _profile(path: Path, kernel: str, metrics: Row, units: Row) -> KernelProfile
     if memory is not None:
         read, written = number(metrics, *_READ) or 0.0, number(metrics, *_WRITTEN) or 0.0
         busy["store" if written > read else "load"] = memory / 100
-    if compute is not None:
+    if compute is not None and (tensor or 0.0) < _SAME * compute:
         busy["vector"] = compute / 100
     if tensor is not None:
         busy["cube"] = tensor / 100

@@ -18,6 +18,7 @@ from indexer.messages import message
 READERS: tuple[tuple[str, Callable[[Path], Reading]], ...] = (
     ("PipeUtilization*.csv", read_pipe_utilization),
     ("op_summary*.csv", read_op_summary),
+    ("kernel_details*.csv", read_op_summary),
     ("trace.json", read_trace),
     ("*.ncu.csv", read_ncu),
     ("ncu*.csv", read_ncu),

@@ -18,6 +18,7 @@ from indexer.errors import BadInput
 from indexer.messages import render
 
 SYNTHETIC = Path(__file__).parent / "synthetic"
+H200 = Path(__file__).parent / "h200"
 TARGET = find_target("ascend910b4")
 PREDICTED = Cost(7.0, "predicted", Interval(5.0, 9.0), "load", by_line={None: 1.0, 4: 2.0, 9: 4.0})
 
@@ -53,6 +54,31 @@ def test_nsight_compute_tells_memory_from_compute_and_its_units_of_time() -> Non
     assert found["scale_rows"].us == pytest.approx(12.5)
     assert found["mm"].limiter == "vector"
     assert found["mm"].us == pytest.approx(1250.0)
+
+
+@pytest.mark.parametrize(
+    ("page", "us", "mm"), [("details", (9.408, 88.032), "vector"), ("raw", (9.472, 88.736), "cube")]
+)
+def test_what_nsight_compute_wrote_on_a_device_is_read(page: str, us: tuple[float, float], mm: str) -> None:
+    """The raw page tells the tensor unit from the others, the details do not."""
+    profiles = read_profiles(H200 / page)
+    assert profiles.notes == ()
+    found = {p.kernel: p for p in profiles.kernels}
+    assert (found["scale_rows"].us, found["mm"].us) == (pytest.approx(us[0]), pytest.approx(us[1]))
+    assert (found["scale_rows"].limiter, found["mm"].limiter) == ("load", mm)
+    assert found["scale_rows"].busy["load"] == pytest.approx(0.44, abs=0.005)
+
+
+def test_what_proton_wrote_on_a_device_is_read_as_the_mean_of_launches() -> None:
+    found = {p.kernel: p.us for p in read_profiles(H200 / "proton").kernels}
+    assert found == {"mm": pytest.approx(259.488 / 3), "scale_rows": pytest.approx(17.826 / 3)}
+
+
+def test_details_of_torchs_profiler_name_the_same_columns_shorter(tmp_path: Path) -> None:
+    text = (SYNTHETIC / "msprof" / "op_summary_20260101.csv").read_text().replace("Op Name", "Name")
+    (tmp_path / "kernel_details.csv").write_text(text.replace("Task Duration(us)", "Duration(us)"))
+    found = {p.kernel: (p.us, p.limiter) for p in read_profiles(tmp_path).kernels}
+    assert found["scale_rows"] == (12.5, "load")
 
 
 def test_proton_tells_only_the_time_and_it_is_said() -> None:
