@@ -94,7 +94,7 @@ def diff(store: Path, asked: Asked) -> Difference:
     if asked.only is not None and not any(("pass", asked.only) in v.things for v in (old, new)):
         raise BadInput("difference.no_pass", name=asked.only, corpus=library.corpus)
     cited, unreadable = gather_citations(asked.runs or (DEFAULT_RUNS,))
-    fates = [e for run, id_ in cited if (e := _expiry(library, old, new, run, id_)) is not None]
+    fates = [e for run, id_ in cited if (e := _expiry(library, old, new, asked.only, run, id_)) is not None]
     passes, ops, options = (compare(old, new, sort, asked.only) for sort in _SORTS)
     expired = tuple(e for e in fates if e.change != "moved")
     moved = tuple(e for e in fates if e.change == "moved")
@@ -234,8 +234,11 @@ def _ids(value: Any) -> Iterator[str]:
             yield from _ids(part)
 
 
-def _expiry(library: _Library, old: Version, new: Version, run: str, id_: str) -> Expired | None:
-    """Tell what became of a citation from the old version to the new one; None where it holds, or did not before."""
+def _expiry(library: _Library, old: Version, new: Version, only: str | None, run: str, id_: str) -> Expired | None:
+    """Tell what became of a citation from the old version to the new one; None where it holds, or did not before.
+
+    With `only`, it is asked of citations of that pass; one whose text nobody has is of it where its file is.
+    """
     found = _ID.fullmatch(id_)
     if found is None or found["corpus"] != library.corpus or new.commit.startswith(found["commit"][:12]):
         return None
@@ -243,11 +246,14 @@ def _expiry(library: _Library, old: Version, new: Version, run: str, id_: str) -
     if not old.commit.startswith(found["commit"][:12]):
         block = library.cited_lines(found)
         if block is None:
-            return Expired(run, id_, "unknown", None, ())
+            asked = only is None or any(p.path == path for _, p in (*old.sources_of(only), *new.sources_of(only)))
+            return Expired(run, id_, "unknown", None, ()) if asked else None
         at = find_block(old.files.get(path, []), block, lines[0])
         if at is None:
             return None  # it had expired before
         lines = (at, at + len(block) - 1)
+    if only is not None and not old.is_about(only, path, lines):
+        return None
     return _expired(run, id_, new, fate_of(old, new, path, lines))
 
 

@@ -19,6 +19,8 @@ from indexer.symbols import name_passages
 
 # What makes a pass, an operation or an option what it is; tests and documents only speak of it.
 _MAKING: frozenset[Relation] = frozenset({"defines", "implements", "option_of", "lowers"})
+# With what an implementation is built of: the rest of its file, and sources beside it.
+_BUILDING = _MAKING | {"uses"}
 _COMPARED: frozenset[Sort] = frozenset({"pass", "op", "option"})
 _SOURCES = frozenset({"cpp", "tablegen", "text"})
 # Shorter blocks stand in many files by chance, and are not looked for in another one.
@@ -27,6 +29,8 @@ MIN_TELLING = 24  # characters of a line
 
 # First and last line of a file, from 1, inclusive.
 Lines = tuple[int, int]
+# What a thing is made of: passages, and what each is to it.
+Parts = list[tuple[Relation, Passage]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +100,28 @@ class Version:
         return found
 
     @cached_property
-    def things(self) -> Mapping[tuple[Sort, str], list[tuple[Relation, Passage]]]:
+    def things(self) -> Mapping[tuple[Sort, str], Parts]:
         """Return what each pass, operation and option is made of."""
+        made = {thing: [part for part in parts if part[0] in _MAKING] for thing, parts in self._built.items()}
+        return {thing: parts for thing, parts in made.items() if parts}
+
+    def sources_of(self, name: str) -> Parts:
+        """Return what a pass is made of, with the sources that its implementation is built of."""
+        return self._built.get(("pass", name), [])
+
+    def is_about(self, name: str, path: str, lines: Lines) -> bool:
+        """Tell whether lines of a file are of a pass: of what it is made and built of, or they name it."""
+        own = (p for _, p in self.sources_of(name) if p.path == path)
+        return any(p.start_line <= lines[1] and lines[0] <= p.end_line for p in own) or any(
+            name in line for line in self.files.get(path, [])[lines[0] - 1 : lines[1]]
+        )
+
+    @cached_property
+    def _built(self) -> Mapping[tuple[Sort, str], Parts]:
         sources = [p for p in self.passages if p.language in _SOURCES and p.kind not in {"test", "doc"}]
-        found: dict[tuple[Sort, str], list[tuple[Relation, Passage]]] = defaultdict(list)
+        found: dict[tuple[Sort, str], Parts] = defaultdict(list)
         for naming in name_passages(sources):
-            if naming.sort in _COMPARED and naming.relation in _MAKING:
+            if naming.sort in _COMPARED and naming.relation in _BUILDING:
                 found[naming.sort, naming.name].append((naming.relation, sources[naming.row]))
         return found
 
@@ -134,10 +154,13 @@ def version_of_tree(job: Job, shelf: Shelf | None) -> Version:
 
 
 def compare(old: Version, new: Version, sort: Sort, name: str | None = None) -> Changes:
-    """Compare the things of one sort; only those that have to do with pass `name` where it is given."""
+    """Compare the things of one sort.
+
+    With `name`, only that pass, with the sources that it is built of, and what shares a passage with it.
+    """
     olds, news = (
         {
-            n: [part_of(sort, n, relation, p) for relation, p in found]
+            n: [part_of(sort, n, relation, p) for relation, p in (version.sources_of(n) if name == n else found)]
             for (s, n), found in version.things.items()
             if s == sort and _about(version, n, sort, name)
         }

@@ -16,6 +16,7 @@ from indexer.store import generations
 
 TD = "bishengir/include/Toy/Passes.td"
 CPP = "bishengir/lib/Toy/Pad.cpp"
+BESIDE = "bishengir/lib/Toy/Rows.cpp"
 PASSES = """def ToyPad : Pass<"toy-pad"> {
   let summary = "Pad rows";
   let options = [Option<"width", "pad-width", "int", "32", "Bytes of a row">];
@@ -30,6 +31,10 @@ struct ToyPad : impl::ToyPadBase<ToyPad> {
     padRows(getOperation(), 32);
   }
 };
+"""
+ROWS = """void padRows(Operation *op, int width) {
+  fillBehindEachRow(op, width);
+}
 """
 OTHER = """def ToySplit : Pass<"toy-split"> {
   let summary = "Split columns into pieces that a burst can carry";
@@ -65,7 +70,7 @@ def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "compiler"
     folder.mkdir()
     git(folder, "init", "--quiet")
-    commit(folder, {TD: PASSES, CPP: SOURCE, "bishengir/include/Toy/Split.td": OTHER})
+    commit(folder, {TD: PASSES, CPP: SOURCE, BESIDE: ROWS, "bishengir/include/Toy/Split.td": OTHER})
     return folder
 
 
@@ -98,6 +103,7 @@ def moved_on(tmp_path: Path, repository: Path) -> tuple[Path, str, str, Path]:
         {
             TD: "// Padding.\n" + PASSES.replace("pad-width", "row-width") + JOIN,
             CPP: SOURCE.replace("32", "64"),
+            BESIDE: ROWS.replace("Behind", "Before"),
             "bishengir/include/Toy/Split.td": None,
             "bishengir/include/Toy/Columns.td": OTHER,
         },
@@ -143,6 +149,22 @@ def test_one_pass_alone(moved_on: tuple[Path, str, str, Path]) -> None:
     assert [t.name for t in found.options.added] == ["row-width"]
     with pytest.raises(BadInput, match="neither version of ascendnpu-ir has a pass named toy-none"):
         compared(moved_on, only="toy-none")
+
+
+def test_one_pass_is_told_with_the_sources_that_it_is_built_of(moved_on: tuple[Path, str, str, Path]) -> None:
+    def changed(found: Difference) -> set[str]:
+        return {c.new.path for thing in found.passes.changed for c in thing.changes if c.new}
+
+    assert BESIDE in changed(compared(moved_on, only="toy-pad"))
+    assert BESIDE not in changed(compared(moved_on))
+
+
+def test_of_one_pass_only_its_evidence_expires(moved_on: tuple[Path, str, str, Path]) -> None:
+    everything, one = compared(moved_on), compared(moved_on, only="toy-pad")
+    assert one.expired == tuple(e for e in everything.expired if not e.run.startswith("notes/"))
+    assert one.moved == ()
+    other = compared(moved_on, only="toy-split")
+    assert (other.expired, other.moved) == ((), everything.moved)
 
 
 def test_an_old_version_that_only_a_generation_has(moved_on: tuple[Path, str, str, Path], repository: Path) -> None:
