@@ -13,7 +13,7 @@ from agent.toolchain.client import Worker
 from agent.toolchain.targets import Device
 from agent.verify.floor import Needed, what_is_needed
 from agent.verify.generated import Shape, Size, generate, read_shape, sizes_to_try
-from agent.verify.judge import Right, judge, same_bits
+from agent.verify.judge import Right, judge, same_bits, same_contents
 from agent.verify.layouts import is_plain, shareable, with_gaps, with_shared
 from agent.verify.linalg import NotBuilt
 from agent.verify.running import PLAINLY, Broke, How, Inputs, Ran, Runner, make_inputs, run_reference
@@ -179,6 +179,8 @@ class Exam:
         if recipe.kind in _SAME_VALUES and isinstance(first, Case) and not _agrees(baseline, first, inputs):
             self._leave_out(recipe)
             return None
+        if recipe.kind == "shared" and isinstance(first, Case) and not _takes_shared(baseline, first):
+            return None
         reference, needed = self._reference(source, inputs, baseline, recipe)
         plain = first.baseline if recipe.kind == "noise" and isinstance(first, Case) else None
         return Case(recipe, addition, inputs, baseline, reference, plain, how, needed)
@@ -282,6 +284,15 @@ def _altered(first: Case, recipe: Recipe) -> Values:
 def _agrees(baseline: Ran, first: Case, inputs: Inputs) -> bool:
     """Tell whether the original makes of these inputs what it made of the first case's, which hold the same values."""
     return not judge(baseline, Right(first.baseline), inputs).faults
+
+
+def _takes_shared(baseline: Ran, first: Case) -> bool:
+    """Tell whether an input may be the output too: the original then leaves there what it leaves without."""
+    pair = shareable(first.inputs.given.tensors(), first.baseline.changed)
+    if pair is None or pair[1] not in first.baseline.changed:
+        return pair is not None
+    new = baseline.changed.get(pair[1])
+    return new is not None and same_contents(new, first.baseline.changed[pair[1]])
 
 
 def _spreadable(case: Case) -> list[int]:

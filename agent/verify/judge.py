@@ -194,12 +194,17 @@ def same_bits(first: Ran, second: Ran) -> bool:
     """Tell whether two runs left the same, bit by bit."""
     pairs = [(first.outputs, second.outputs), *((first.changed.get(n), new) for n, new in second.changed.items())]
     return first.changed.keys() == second.changed.keys() and all(
-        one is not None and _contents(one) == _contents(other) for one, other in pairs
+        one is not None and same_contents(one, other) for one, other in pairs
     )
 
 
-def _contents(values: Values) -> list[bytes]:
-    return [elements_of(view, values.blobs[view.storage]).tobytes() for view in values.tensors()]
+def same_contents(first: Values, second: Values) -> bool:
+    """Tell whether two values hold the same elements, bit by bit."""
+    one, other = (
+        [elements_of(view, values.blobs[view.storage]).tobytes() for view in values.tensors()]
+        for values in (first, second)
+    )
+    return one == other
 
 
 def _without_tensors(tree: Any) -> Any:

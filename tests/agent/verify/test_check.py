@@ -1,5 +1,6 @@
 """A right candidate passes every case, and each way of being wrong is found, by running both for real."""
 
+import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.records import KernelSource
+from agent.records import Cost, Entry, Interval, KernelSource
 from agent.toolchain.install import find_ascend
 from agent.toolchain.targets import find_target
 from agent.verify.builds import Builder
@@ -198,6 +199,26 @@ def test_the_interpreter_checks_the_same_policy(verifier, interpreter):
     wrong = verifier.check_by(runner, source(small), source(small.replace("x * 2,", "x * 3,")))
     assert not isinstance(wrong, NotBuilt)
     assert wrong.verdict == "wrong"
+
+
+def test_a_bare_kernel_is_checked_on_inputs_made_from_its_types(verifier):
+    entry = Entry(signature=("*fp32", "*fp32", "i32"), constexprs={"BLOCK": 64}, grid=(5, 1, 1))
+    bare = KernelSource(Path("/home/user/scale.py"), HEAD.partition("def make_inputs")[0], entry)
+    other = dataclasses.replace(bare, text=bare.text.replace("x * 2, 0.0", "x + x, 0.0"))
+    checks = verifier.check(bare, other)
+    assert (checks.verdict, checks.level) == ("right", "linalg_cpu")
+    assert len(checks.seeds) == 3
+    assert len(checks.shapes) == 3  # sizes that the original was found to take
+    wrong = dataclasses.replace(bare, text=bare.text.replace("mask=at < n)\n\n", "mask=at < n - 1)\n\n"))
+    assert verifier.check(bare, wrong).verdict == "wrong"
+
+
+def test_a_cost_below_what_the_work_takes_is_no_merit(verifier):
+    candidate = source(RETURNS.replace("256", "512"))
+    impossible = Cost(1e-6, "predicted", Interval(1e-6, 1e-6), "load")
+    checks = verifier.check(source(RETURNS), candidate, impossible)
+    assert (checks.verdict, {note.key for note in checks.reasons}) == ("cheating", {"verify.below_floor_predicted"})
+    assert verifier.check(source(RETURNS), candidate, dataclasses.replace(impossible, value=9.0)).verdict == "right"
 
 
 @pytest.mark.slow
