@@ -12,6 +12,9 @@ from indexer.messages import Message, message
 
 # Limiters whose remedy the profile alone tells; the others are a question to the next rung.
 _REMEDIES = frozenset({"imbalance", "launch", "sync"})
+# Limiters that larger tiles help with while UB has room: fewer programs, and longer transfers.
+_TILED = frozenset({"launch", "load", "store"})
+_SMALL = 0.25  # of UB
 
 
 def say_predicted(cost: Cost, launch: Launch | None, target: Device) -> Message:
@@ -19,7 +22,7 @@ def say_predicted(cost: Cost, launch: Launch | None, target: Device) -> Message:
     share = cost.terms.get(cost.limiter, 0.0) / cost.value if cost.value else 0.0
     return message(
         "ladder.profile", limiter=message(f"ladder.limiter_{cost.limiter}"), share=round(100 * share),
-        line=costliest_line(cost), next=_next(cost.limiter, launch, target),
+        line=costliest_line(cost), next=_next(cost.limiter, launch, target, cost),
     )  # fmt: skip
 
 
@@ -31,7 +34,7 @@ def say_measured(seen: KernelProfile, cost: Cost | None, launch: Launch | None, 
     key = "ladder.profile_uneven" if seen.limiter == "imbalance" and seen.core_us else "ladder.profile_measured"
     return message(
         key, tool=seen.tool, limiter=message(f"ladder.limiter_{seen.limiter}"), line=line,
-        busy=round(100 * seen.busy.get(seen.limiter, 0.0)), next=_next(seen.limiter, launch, target),
+        busy=round(100 * seen.busy.get(seen.limiter, 0.0)), next=_next(seen.limiter, launch, target, cost),
         longest=f"{max(seen.core_us, default=0.0):.2f}",
         average=f"{statistics.mean(seen.core_us) if seen.core_us else 0.0:.2f}",
     )  # fmt: skip
@@ -43,11 +46,23 @@ def costliest_line(cost: Cost) -> int:
     return max(lines, key=lambda line: lines[line], default=0)
 
 
-def _next(limiter: str, launch: Launch | None, target: Device) -> Message:
-    """Return the remedy where the profile alone localises it, else the next rung's question."""
+def _next(limiter: str, launch: Launch | None, target: Device, cost: Cost | None) -> Message:
+    """Return the remedy where the profile alone localises it, else the next rung's question.
+
+    It does so for the grid against the cores, the last wave of programs, and the tile against UB.
+    """
     least, cores = _cores(target)
-    if launch is not None and launch.programs < least and limiter not in _REMEDIES:
-        return message("ladder.next_few_programs", programs=launch.programs, cores=cores)
+    programs = launch.programs if launch is not None else 0
+    if programs and programs < least and limiter not in _REMEDIES:
+        return message("ladder.next_few_programs", programs=programs, cores=cores)
+    profile = cost.profile if cost is not None else None
+    at_once = least if profile is not None and profile.kind == "cube" else cores
+    if limiter == "imbalance" and programs > at_once and programs % at_once:
+        return message("ladder.next_tail", programs=programs, cores=at_once, last=programs % at_once)
+    filled = [o for o in profile.occupancy if o.memory == "ub"] if profile is not None else []
+    if limiter in _TILED and programs > at_once and filled and filled[0].peak.bytes < _SMALL * filled[0].limit_bytes:
+        share = round(100 * filled[0].peak.bytes / filled[0].limit_bytes)
+        return message("ladder.next_small_tile", share=share, programs=programs, cores=at_once)
     return message(f"ladder.next_{limiter}", cores=cores)
 
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.perf.records import Fill, Occupancy, Profile
 from agent.profile.documents import profiles_doc
 from agent.profile.limiter import name_limiter
 from agent.profile.reading import READERS, read_profiles
 from agent.profile.records import KernelProfile, Profiles
-from agent.profile.rung import say_measured
-from agent.records import Cost, Interval
+from agent.profile.rung import say_measured, say_predicted
+from agent.records import Cost, Interval, Launch
 from agent.toolchain.targets import find_target
 from indexer.errors import BadInput
 from indexer.messages import render
@@ -165,6 +166,33 @@ def test_every_limiter_has_its_words_and_what_comes_next_in_both_languages(name:
     seen = KernelProfile("k", "msprof", (), 5.0, name, {name: 0.7}, (3.0, 9.0))
     said = say_measured(seen, PREDICTED, None, TARGET)
     assert render(said, "en") != render(said, "zh")
+
+
+def profiled(kind: str, ub_bytes: int) -> Cost:
+    filled = Occupancy("ub", 196608, (Fill(0.0, ub_bytes, 4),))
+    return replace(PREDICTED, profile=Profile(kind, 1, 1, (filled,), None, {}))
+
+
+@pytest.mark.parametrize(
+    ("limiter", "programs", "ub_bytes", "said"),
+    [
+        ("imbalance", 100, 150_000, "only 20 at work"),  # 100 programs on 40 cores
+        ("imbalance", 80, 150_000, "unequal work"),
+        ("load", 4, 150_000, "only 4 programs"),
+        ("load", 400, 10_000, "fills 5 % of UB"),
+        ("load", 400, 150_000, "the IR's to tell"),
+        ("launch", 4000, 10_000, "fills 5 % of UB"),
+        ("sync", 400, 10_000, "wait for each other"),
+        ("vector", 400, 10_000, "which instructions"),
+    ],
+)
+def test_the_profile_alone_tells_grid_tail_and_tile(limiter: str, programs: int, ub_bytes: int, said: str) -> None:
+    launch = Launch("k", Path("k.py"), 1, {}, {}, (programs, 1, 1))
+    seen = KernelProfile("k", "msprof", (), 5.0, limiter, {limiter: 0.7})
+    cost = replace(profiled("streaming", ub_bytes), limiter=limiter)
+    for words in (say_measured(seen, cost, launch, TARGET), say_predicted(cost, launch, TARGET)):
+        assert said in render(words, "en")
+        assert render(words, "zh")
 
 
 def test_measured_and_predicted_never_meet_in_one_figure() -> None:
