@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+FIXPIPE = "fixpipe"  # a transfer out of L0C
+FILL = "vbrc"  # as a transfer: L1 filled with a number
+
 
 @dataclass(frozen=True, slots=True)
 class Transfer:

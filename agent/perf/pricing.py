@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.perf.constants import Constants
-from agent.perf.events import Access, Chain, Cube, Event, Register, Scalar, Sync, Tally, Transfer, Vector
+from agent.perf.events import FILL, FIXPIPE, Access, Chain, Cube, Event, Register, Scalar, Sync, Tally, Transfer, Vector
 from agent.perf.vectors import REPEAT_BYTES, register_key
 
 Term = Literal["load", "store", "vector", "scalar", "cube", "sync", "launch", "imbalance"]
@@ -19,9 +19,9 @@ def term_of(event: Event) -> Term:
     """Return what the time of `event` counts as."""
     match event:
         case Transfer():
-            if event.op == "fixpipe" or event.write:
+            if event.op == FIXPIPE or (event.write and event.op != FILL):
                 return "store"
-            return "load" if event.base else "vector"
+            return "load" if event.base or event.op == FILL else "vector"
         case Vector() | Register() | Chain():
             return "vector"
         case Cube():

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agent.perf.critical import Jump, Node, latest
-from agent.perf.events import Access, Cube, Event, Scalar, Sync, Tally, Transfer
+from agent.perf.events import FILL, FIXPIPE, Access, Cube, Event, Scalar, Sync, Tally, Transfer
 
 PIPES = ("S", "MTE2", "MTE1", "MTE3", "V", "M", "FIX")
 _ALL = "ALL"  # pipes of a barrier
 # A loop is played this often; the last iterations of it, one period, tell how long the others take. Two make a period,
 # because the copies of a double buffer take turns.
 _PLAYED, _PERIOD = 4, 2
-_FIXPIPE = "fixpipe"
 _WAIT_SIGNAL = "sync_block_wait"
 _DONE = object()
 
@@ -24,8 +23,10 @@ def pipe_of(event: Event) -> str:
     """Return the pipe that works for `event`; the scalar unit also issues what the others do."""
     match event:
         case Transfer():
-            if event.op == _FIXPIPE:
+            if event.op == FIXPIPE:
                 return "FIX"
+            if event.op == FILL:
+                return "MTE2"
             if event.write:
                 return "MTE3"
             return "MTE2" if event.base else "V"  # a copy within UB

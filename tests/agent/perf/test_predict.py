@@ -387,3 +387,62 @@ def test_pipes_work_for_a_share_of_the_time() -> None:
     both = sum_costs([one, two])
     low, high = sorted((one.pipes["vector MTE2"], two.pipes["vector MTE2"]))
     assert low <= both.pipes["vector MTE2"] <= high
+
+
+def reduced(element: str, kind: str = "sum") -> Vector:
+    """Reduce rows of 128 elements."""
+    rows, sums = f"memref<16x128x{element}, {UB}>", f"memref<16x1x{element}, {UB}>"
+    attributes = f"<{{arith = #hivm.reduce_op<{kind}>, reduce_dims = array<i64: 1>}}>"
+    body = f"""{buffer("%a", rows)}
+      {buffer("%b", sums)}
+      "hivm.hir.vreduce"(%a, %b) {attributes} : ({rows}, {sums}) -> () {at(6)}"""
+    (event,) = only(events_of(module(body), launch(x=(4,), n=1)), Vector)
+    assert isinstance(event, Vector)
+    return event
+
+
+def test_what_no_instruction_reduces_is_a_tree_of_halves() -> None:
+    assert reduced("f32").last_axis
+    for tree in (reduced("i32"), reduced("f32", "prod")):
+        assert (tree.instructions, tree.last_axis) == (7 * reduced("f32").instructions, False)
+
+
+@pytest.mark.parametrize(("first", "runs"), [(0, True), (5, False)])
+def test_a_counter_in_memory_decides_a_branch(first: int, runs: bool) -> None:  # noqa: FBT001 - a case of the test
+    body = f"""{constant("%zero", 0, "i32")}
+      {constant("%start", first, "i32")}
+      %cell = "memref.alloca"() : () -> memref<i32>
+      "memref.store"(%start, %cell) : (i32, memref<i32>) -> ()
+      %n = "memref.load"(%cell) : (memref<i32>) -> i32
+      %c = "arith.cmpi"(%n, %zero) <{{predicate = 0 : i64}}> : (i32, i32) -> i1
+      "scf.if"(%c) ({{
+        "hivm.hir.pipe_barrier"() : () -> () {at(9)}
+        "scf.yield"() : () -> ()
+      }}, {{
+      }}) : (i1) -> ()"""
+    assert (Sync("pipe_barrier", 9) in events_of(module(body), launch(x=(4,), n=1))) == runs
+
+
+def test_what_fills_l1_is_a_transfer_that_no_vector_unit_does() -> None:
+    kind = "memref<4096xf16, #hivm.address_space<cbuf>>"
+    body = f"""%v = "arith.constant"() <{{value = 0.0 : f16}}> : () -> f16
+      {buffer("%a", kind)}
+      "hivm.hir.vbrc"(%v, %a) : (f16, {kind}) -> () {at(6)}"""
+    (event,) = only(events_of(module(body, core="AIC"), launch(x=(4,), n=1)), Transfer)
+    assert isinstance(event, Transfer)
+    assert (event.base, event.bytes, event.write) == ("", 8192, True)
+
+
+def test_a_chain_of_register_instructions_waits_for_each_result() -> None:
+    pricing = Pricing(load_constants())
+    short, long = (pricing.duration(Chain(1, ("mulf f32",) * n)) for n in (1, 4))
+    assert long == pytest.approx(4 * short)
+    assert pricing.duration(Chain(1, ("exp f32",))) > 2 * short
+
+
+def test_the_data_of_a_cold_read_arrive_later_than_the_pipe_is_free() -> None:
+    far = Pricing(load_constants(), missed={("x", False): 1.0})
+    near = Pricing(load_constants(), missed={("x", False): 0.0})
+    read = Transfer("load", 1, "x", 4096, 1, 4096, None, write=False)
+    assert far.duration(read) == near.duration(read)
+    assert far.lag(read) > near.lag(read) == 0.0

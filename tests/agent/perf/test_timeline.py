@@ -185,6 +185,7 @@ def test_events_go_to_the_pipe_that_works_for_them() -> None:
     assert pipe_of(Transfer("fixpipe", 1, "y", 1, 1, 1, None, write=True)) == "FIX"
     assert pipe_of(Transfer("copy", 1, "", 1, 1, 1, None, write=False)) == "V"
     assert pipe_of(Transfer("copy", 1, "", 1, 1, 1, None, write=True)) == "MTE3"
+    assert pipe_of(Transfer("vbrc", 1, "", 1, 1, 1, None, write=True)) == "MTE2"
 
 
 def test_a_flag_whose_number_is_selected_may_be_any_of_the_constants() -> None:
