@@ -1,7 +1,7 @@
 """Write docs/results-cuda.md from the results of bundles: `python bench/cuda_results.py bench/results/h200-*.json`.
 
-A results file is what `tritonkb bundle take DIR --json` prints. Of a kernel in several files the last one counts, with all
-of its numbers: a row never mixes calls.
+A results file is what `tritonkb bundle take DIR --json` prints. Of a kernel in several files the last one counts, with
+all of its numbers: a row never mixes calls.
 """
 
 from __future__ import annotations
@@ -32,6 +32,31 @@ REASONS = {
     "unpack_int4": "each half of a byte is stored with stride 2; joining both into one store needs another form, for "
     "which there is no rule",
 }
+CAUTION = """\
+How to take these numbers:
+
+- The suite is ours, and the rules that made the forms were written with its kernels in view: on kernels of others
+  expect less. The mean says how much a first version leaves, and how much of that rules reach.
+- Gains of tens of times are from first versions that give a program one number, or a few, at a time
+  (`linear_recurrence`, `gather_columns`, `dequantize_blocks`). For `linear_recurrence` torch.compile and PyTorch have
+  no better way than a step at a time either.
+- Ten kernels have an expert's form in `bench/suite/expert`; for the others PyTorch's own call is the yardstick."""
+METHOD = """\
+`tritonkb bundle make bench/suite/*.py --experts bench/suite/expert --target cuda:90 --twice 24` writes the candidates:
+forms of the source made by rules (programs batched, a row at once, grouped order, stages a loop, tl.dot for a sum,
+tf32x3 for ieee, a scale after the loop), each under a bounded set of blocks, `num_warps` and `num_stages`. On the
+device, `run.py`:
+
+- leaves out tiles that no launch should have, compiles at most 48 candidates a kernel, times all of them a little, the
+  better third again, the best of these again; wrong ones drop out in between;
+- times the initial form, the best one and the yardsticks in fresh processes, one at a time on the device;
+- checks the initial and the best form before timing: every shape, three seeds (two on the size that is timed), memory
+  from `torch.empty` poisoned, against the reference in float64; relative tolerance 1e-4 for fp32, 1e-2 for fp16, 2e-2
+  for bf16. tf32 is outside that of fp32: no product of fp32 was relaxed to it;
+- takes one run as the replay of a CUDA graph between two events, after the L2 cache was filled with clean lines of
+  another buffer; a group lasts about 40 ms; the medians of two groups in a row must agree within 3 %, or more groups
+  are taken; the value is the median of both. torch.compile and PyTorch run the reference in the same way, with the
+  types of the inputs."""
 
 
 def main() -> None:
@@ -48,15 +73,12 @@ def write_document(docs: list[MeasuredDoc]) -> str:
     """Return the whole document."""
     rows = {k.kernel: (number, k) for number, doc in enumerate(docs, 1) for k in doc.kernels if k.initial is not None}
     kernels = [k for _, k in sorted(rows.values(), key=lambda row: row[1].kernel)]
-    parts = [
-        "# Measured on CUDA", "",
-        "Written by `python bench/cuda_results.py bench/results/h200-*.json`; basis of every number: measured.", "",
-        *_setting(docs), "", "## Result", "", *_totals(kernels, docs), "", *_caution(), "", "## Every kernel", "",
-        "Microseconds, medians; the spread is that of the best form (half the distance of the quartiles). "
-        "`call` says which of the calls a row is from: all numbers of a row are from one.", "",
-        *_table(rows), "", "## Kernels with little or no gain", "", *_little(kernels), "", "## How it is measured", "",
-        *_method(), "",
-    ]  # fmt: skip
+    written = "Written by `python bench/cuda_results.py bench/results/h200-*.json`; basis of every number: measured."
+    parts = ["# Measured on CUDA", "", written, "", *_setting(docs), ""]
+    parts += ["## Result", "", *_totals(kernels, docs), "", CAUTION, ""]
+    parts += ["## Every kernel", "", *_table(rows), ""]
+    parts += ["## Kernels with little or no gain", "", *_little(kernels), ""]
+    parts += ["## How it is measured", "", METHOD, ""]
     return "\n".join(parts)
 
 
@@ -66,16 +88,16 @@ def _setting(docs: list[MeasuredDoc]) -> Iterable[str]:
         measured = [k for k in doc.kernels if k.initial is not None]
         yield (
             f"- Call {number}, {doc.measured_at}: {machine['device']} ({machine['multiprocessors']} multiprocessors, "
-            f"{int(str(machine['l2_bytes'])) >> 20} MiB L2), driver {state['driver_version']}, torch {machine['torch']}, "
-            f"triton {machine['triton']}, CUDA {machine['runtime']}; clocks after the last job {state['clocks.sm']} "
-            f"(cores), {state['clocks.mem']} (memory), reasons to throttle {state['clocks_event_reasons.active']}; "
+            f"{int(str(machine['l2_bytes'])) >> 20} MiB L2), driver {state['driver_version']}, "
+            f"torch {machine['torch']}, triton {machine['triton']}, CUDA {machine['runtime']}; "
+            f"clocks after the last job {state['clocks.sm']} (cores), {state['clocks.mem']} (memory), reasons to throttle {state['clocks_event_reasons.active']}; "
             f"{len(measured)} of {len(doc.kernels)} kernels within its time."
         )
     if len(docs) > 1:
         yield (
-            "- The later call has the kernels that the first had no time for, and those for which forms had been added "
-            "since (loops with stages of their own in batched programs, a scale after the loop); its rows replace the "
-            "earlier ones, whether better or not."
+            "- The later call has the kernel that the first had no time for, and those for which forms had been added "
+            "since (loops with stages of their own in batched programs, a scale after the loop); its rows replace "
+            "the earlier ones, whether better or not."
         )
 
 
@@ -101,18 +123,10 @@ def _totals(kernels: list[MeasuredKernelDoc], docs: list[MeasuredDoc]) -> Iterab
     )
 
 
-def _caution() -> Iterable[str]:
-    yield "How to take these numbers:"
-    yield ""
-    yield "- The suite is ours, and the rules that made the forms were written with its kernels in view: on kernels of"
-    yield "  others expect less. What the mean says is how much a first version leaves, and how much of it rules reach."
-    yield "- Gains of tens of times are from first versions that give a program one number at a time (`linear_recurrence`,"
-    yield "  `gather_columns`, `dequantize_blocks`). For `linear_recurrence` torch.compile and PyTorch have no better way"
-    yield "  than a step at a time either."
-    yield "- Ten kernels have an expert's form in `bench/suite/expert`; for the others PyTorch's own call is the yardstick."
-
-
 def _table(rows: dict[str, tuple[int, MeasuredKernelDoc]]) -> Iterable[str]:
+    yield "Microseconds, medians; the spread is half the distance of the quartiles of the best form. `call` says"
+    yield "which of the calls a row is from: all numbers of a row are from one."
+    yield ""
     yield "| kernel | initial | best | spread | gain | torch.compile | PyTorch | expert | best form | call |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---|---|"
     for number, kernel in sorted(rows.values(), key=lambda row: row[1].kernel):
@@ -134,26 +148,6 @@ def _little(kernels: list[MeasuredKernelDoc]) -> Iterable[str]:
     if behind:
         names = ", ".join(f"`{k.kernel}` ({o.us:.0f} us)" for k, o in behind)
         yield f"- More than a fifth behind the fastest yardstick, whatever was gained: {names}."
-
-
-def _method() -> Iterable[str]:
-    yield (
-        "`tritonkb bundle make bench/suite/*.py --experts bench/suite/expert --target cuda:90` writes the candidates: "
-        "forms of the source made by rules (programs batched, a row at once, grouped order, stages a loop, tl.dot for a "
-        "sum, tf32x3 for ieee, a scale after the loop), each under a bounded set of blocks, `num_warps` and "
-        "`num_stages`. On the device, `run.py`:"
-    )
-    yield ""
-    yield "- leaves out tiles that no launch should have, compiles at most 48 candidates a kernel, times all a little, the"
-    yield "  better third again, the best of these again; wrong ones drop out in between;"
-    yield "- times the initial form, the best one and the yardsticks in fresh processes, one at a time on the device;"
-    yield "- checks initial and best form before timing: every shape, three seeds (two on the size that is timed), memory"
-    yield "  from `torch.empty` poisoned, against the reference in float64; relative tolerance 1e-4 for fp32, 1e-2 for"
-    yield "  fp16, 2e-2 for bf16. tf32 is outside that of fp32, so no product of fp32 was relaxed to it;"
-    yield "- takes one run as the replay of a CUDA graph between two events, after the L2 cache was filled with clean"
-    yield "  lines of another buffer; a group lasts about 40 ms; medians of two groups in a row must agree within 3 %, or"
-    yield "  more groups are taken; the value is the median of both.  `torch.compile` and PyTorch run the reference the"
-    yield "  same way, with the types of the inputs."
 
 
 def _nearest(kernel: MeasuredKernelDoc) -> TimeDoc | None:

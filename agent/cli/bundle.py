@@ -28,7 +28,7 @@ Bundle = Annotated[Path, typer.Argument(metavar="DIR", help="handoff.folder")]
 MOST_CANDIDATES = 160
 
 
-def make(  # noqa: D417 - options carry their own help
+def make(
     session: Session,
     parts: Parts,
     out: Out = Path("bundle"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass
+from typing import NoReturn
 
 from agent.configurations.places import KernelText, Launch, axes_of, edited, grid_elements, place_of, program_axis
 
@@ -60,9 +61,8 @@ def _blocked_axes(file: KernelText) -> set[int]:
 def _host_edits(launch: Launch, total: ast.expr) -> list[tuple[ast.expr, str, str]]:
     """Return node, text put in its place, and text put after it."""
     text = ast.unparse(total)
-    last = max(
-        [*launch.call.args, *(k.value for k in launch.call.keywords)], key=lambda n: (n.end_lineno, n.end_col_offset)
-    )  # type: ignore[arg-type,return-value]
+    given = [*launch.call.args, *(k.value for k in launch.call.keywords)]
+    last = max(given, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
     passed = f", {TOTAL}={text}, {SIZE}=4"
     return [(total, f"triton.cdiv({text}, 4)", ""), (last, "", passed)]
 
@@ -184,38 +184,38 @@ class _Batching:
         return Kind(inner.batched, len(parts))
 
     def _called(self, node: ast.Call) -> Kind:
-        if isinstance(node.func, ast.Name) and node.func.id == "float":
-            return SCALAR
-        if not isinstance(node.func, ast.Attribute):
-            raise Unknown
-        name, value = node.func.attr, node.func.value
-        if not isinstance(value, ast.Name) or value.id != self.language:
-            if name == "to":
+        match node.func:
+            case ast.Name(id="float"):
+                return SCALAR
+            case ast.Attribute(value=ast.Name(id=language), attr=name) if language == self.language:
+                return self._language_call(node, name)
+            case ast.Attribute(value=value, attr="to"):
                 return self.kind(value)
-            raise Unknown
-        if name in _MAKERS:
-            return (
-                Kind(batched=False, rank=len(node.args[0].elts)) if isinstance(node.args[0], ast.Tuple) else _refuse()
-            )
-        kinds = [self.kind(arg) for arg in node.args if not _is_type(arg)]
-        named = {k.arg: self.kind(k.value) for k in node.keywords if k.arg in {"mask", "other"}}
-        if name in _ELEMENTWISE:
-            return _all_joined(kinds)
-        if name in _REDUCTIONS | _SCANS:
-            return self._reduced(node, name, kinds[0])
-        if name == "arange":
-            return Kind(batched=False, rank=1)
-        if name == "load":
-            return _all_joined([kinds[0], named.get("mask", SCALAR)])
+            case _:
+                raise Unknown
+
+    def _language_call(self, node: ast.Call, name: str) -> Kind:
         if name == "num_programs":
             return SCALAR
+        if name == "arange":
+            return Kind(batched=False, rank=1)
+        if name in _MAKERS:
+            shape = node.args[0]
+            return Kind(batched=False, rank=len(shape.elts)) if isinstance(shape, ast.Tuple) else _refuse()
+        if name in _REDUCTIONS | _SCANS:
+            return self._reduced(node, name, self.kind(node.args[0]))
+        if name in _ELEMENTWISE:
+            return _all_joined([self.kind(arg) for arg in node.args if not _is_type(arg)])
+        if name == "load":
+            masks = [self.kind(k.value) for k in node.keywords if k.arg == "mask"]
+            return _all_joined([self.kind(node.args[0]), *masks])
         raise Unknown
 
     @staticmethod
     def _reduced(node: ast.Call, name: str, inner: Kind) -> Kind:
         if _axis_argument(node) is None and inner.rank != 1:
             raise Unknown
-        return Kind(inner.batched, inner.rank - (name in _REDUCTIONS))
+        return Kind(inner.batched, inner.rank - (1 if name in _REDUCTIONS else 0))
 
     # Text ------------------------------------------------------------------------------------------------------------
 
@@ -306,10 +306,10 @@ class _Batching:
 
     def _shift_axis(self, node: ast.Call) -> None:
         axis = _axis_argument(node)
-        number = 0 if axis is None else axis.value if isinstance(axis, ast.Constant) else _refuse()
+        number = 0 if axis is None else _number(axis)
         rest = [arg for arg in node.args[1:] if arg is not axis]
         node.keywords = [k for k in node.keywords if k.arg != "axis"]
-        node.args = [self._expr(node.args[0]), ast.Constant(int(number) + 1), *rest]
+        node.args = [self._expr(node.args[0]), ast.Constant(number + 1), *rest]
 
     def _access(self, node: ast.Call, kind: Kind) -> None:
         """Rewrite a load or store; lanes behind the last place of the axis touch nothing."""
@@ -391,9 +391,7 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _is_type(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) or (
-        isinstance(node, ast.Name) and node.id[0].islower() and node.id in {"larger"}
-    )
+    return isinstance(node, ast.Attribute)
 
 
 def _converted(node: ast.expr) -> bool:
@@ -404,9 +402,13 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else _refuse()
 
 
+def _number(node: ast.expr) -> int:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else _refuse()
+
+
 def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def _refuse() -> object:  # type: ignore[misc]
+def _refuse() -> NoReturn:
     raise Unknown

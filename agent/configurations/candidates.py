@@ -130,7 +130,9 @@ def _lane_configs(file: KernelText) -> Iterator[Config]:
     blocks = [name for name in names if name != SIZE]
     # Where a block is one side of a tile, the other side is not known here: only the device machine can tell the rest.
     is_side = "[:, None]" in file.text and SIZE not in names and len(blocks) == 1
-    for sizes in itertools.product(*(_BATCHES if name == SIZE else _sizes(len(blocks), side=is_side) for name in names)):
+    for sizes in itertools.product(
+        *(_BATCHES if name == SIZE else _sizes(len(blocks), side=is_side) for name in names)
+    ):
         elements = math.prod(sizes) if blocks and not is_side else None
         for warps in (1, 2, 4, 8, 16, *(() if elements else (32,))):
             if elements is None or (elements >= 256 and 2 <= elements / (warps * _WARP) <= 64):

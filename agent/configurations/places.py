@@ -81,7 +81,7 @@ def read_kernel_text(text: str) -> KernelText | None:
     return KernelText(text, launch, tuple(k for k in knobs if k is not None), options)
 
 
-def place_of(node: ast.expr | ast.keyword) -> Place:
+def place_of(node: ast.expr) -> Place:
     """Return where a node stands."""
     if node.end_lineno is None or node.end_col_offset is None:
         raise ValueError("a node without an end")
@@ -190,6 +190,7 @@ def _assigns(statement: ast.Assign, name: str) -> bool:
 
 
 def _after_last_argument(call: ast.Call) -> Place:
-    last = max([*call.args, *call.keywords], key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    last = max(given, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
     place = place_of(last)
     return Place(place.line, place.end, place.end)

@@ -47,7 +47,9 @@ class Parcel:
 
 
 def device_of(target: str) -> str:
-    """Return PyTorch's name of the device type of a target."""
+    """Return PyTorch's name of the device type of a target; `cpu` tries a bundle where there is no device."""
+    if target == "cpu":
+        return target
     return "cuda" if target.startswith("cuda") else "npu"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from agent.configurations.candidates import make_candidates
 from agent.handoff.make import Offer, Parcel
 from agent.journal import INITIAL, JOURNAL, Journal
-from agent.request import read_source
 from agent.records import Entry
+from agent.request import read_source
 from indexer.errors import BadInput
 
 

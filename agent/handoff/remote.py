@@ -20,11 +20,15 @@ _BEYOND_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """`ssh://[user@]host[:port][/python]`: where to go, and which Python there has torch and triton."""
+    """`ssh://[user@]host[:port][/python]`: where to go, and which Python there has torch and triton.
+
+    `config` is a configuration of ssh to use in the place of the user's own.
+    """
 
     host: str
     port: str
     python: str
+    config: Path | None = None
 
     def run(self, folder: Path, plan: str, seconds: float) -> None:
         """Run the bundle there and put its results into `folder`; what was measured there before is kept."""
@@ -41,6 +45,7 @@ class Remote:
     def _ssh(self, command: str, seconds: float, given: bytes = b"") -> bytes:
         """Run one command there. Never asks: an unknown host key or a missing login is an error with the way out."""
         options = ["-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
+        options += ["-F", str(self.config)] if self.config is not None else []
         port = ["-p", self.port] if self.port else []
         try:
             ended = subprocess.run(

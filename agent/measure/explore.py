@@ -8,6 +8,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,7 +46,7 @@ class Search:
             yield
         except Wrong as error:
             self.failed[name] = f"wrong: {error}"
-        except Exception as error:  # noqa: BLE001 - a candidate may raise anything; it is out then
+        except Exception as error:
             self.failed[name] = f"{type(error).__name__}: {error}"[:300]
             if "illegal" in str(error) or "misaligned" in str(error):  # the device's context is gone
                 self._write("")
@@ -76,7 +77,7 @@ def explore(
     tried = {name: modules[name] for name in worth_compiling(search, modules, notes, given)}
     for name in search.alive(tried):
         with search.trying(name):
-            compile_only(lambda module=tried[name]: module.run(*given))  # type: ignore[misc]
+            compile_only(partial(tried[name].run, *given))
     large, small = split_cases(cases)
     check_all(small, modules["initial"].run)
     with alone() as accelerator:
@@ -85,7 +86,7 @@ def explore(
                 with search.trying(name):
                     if round_number == 1:  # before: how fast a wrong one is does no harm
                         check_all(large[:1], tried[name].run)
-                    watch = Stopwatch(accelerator, lambda module=tried[name]: module.run(*given))
+                    watch = Stopwatch(accelerator, partial(tried[name].run, *given))
                     search.us[name] = statistics.median(watch.sample(replays))
         best = first_right(search, tried, [*large, *small])
     return {"best": best, "us": search.us, "failed": search.failed, "tried": len(tried)}
@@ -99,7 +100,7 @@ def worth_compiling(
     for name in search.alive(modules):
         with search.trying(name):
             if name != "initial" and triton_version():
-                launch_instead(lambda module=modules[name]: module.run(*given), look_at_sizes)  # type: ignore[misc]
+                launch_instead(partial(modules[name].run, *given), look_at_sizes)
             forms.setdefault(notes.get(name, "").partition(",")[0], []).append(name)
     kept = ["initial"]
     rest = sorted((names for form, names in forms.items() if form), key=len)

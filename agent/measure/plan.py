@@ -84,7 +84,7 @@ def seal(fields: dict[str, Any]) -> dict[str, Any]:
 
 def is_sealed(fields: dict[str, Any]) -> bool:
     """Tell whether a record is as it was sealed."""
-    return fields.get("sha256") == seal(fields)["sha256"]
+    return bool(fields.get("sha256") == seal(fields)["sha256"])
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ _JOB_SECONDS = 240.0
 _GRACE_SECONDS = 30.0
 # A candidate may take its process with it (a bad address ends the device's context): the search goes on without it.
 _ATTEMPTS = 4
+# Each holds some GB of the device's memory.
+_MOST_JOBS = 14
 
 
 @dataclass
@@ -47,7 +49,9 @@ def main() -> int:
         default=480.0,
         help="start no job after this time, and end half a minute later (default 480)",
     )
-    parser.add_argument("--jobs", type=int, default=max(1, min(14, (os.cpu_count() or 2) - 2)), help="processes at a time")
+    parser.add_argument(
+        "--jobs", type=int, default=max(1, min(14, (os.cpu_count() or 2) - 2)), help="processes at a time"
+    )
     parser.add_argument("--only", default="", help="kernels to measure, separated by commas (default: all)")
     parser.add_argument("--no-search", action="store_true", help="time the kernels as they are and the yardsticks only")
     options = parser.parse_args()
