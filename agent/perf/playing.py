@@ -21,7 +21,7 @@ _PEER: Mapping[Core, Core] = {"cube": "vector", "vector": "cube"}
 class Played:
     """One program: its microseconds on a core, the time on its critical path by event, and the work of each pipe.
 
-    `waited` is how long each core of a mixed program was held up by signals of the other.
+    `waited` is how long each core of a mixed program had nothing to do until a signal of the other came.
     """
 
     index: int

@@ -39,7 +39,7 @@ def make_profile(
     functions = entries_of(compilation.hivm) if compilation.hivm is not None else []
     return Profile(
         kind, round(moved), round(useful), follow_occupancy(functions, limits, by_line),
-        place_under_roof(timed.followed, target, moved, timed.us, constants), _waits(timed.played),
+        place_under_roof(timed, target, constants), _waits(timed.played),
     )  # fmt: skip
 
 
@@ -62,11 +62,16 @@ def _blocks(event: Transfer | Access) -> float:
     return event.bytes / run * (-(-run // BLOCK_BYTES) * BLOCK_BYTES)
 
 
-def place_under_roof(
-    followed: Followed, target: Target, moved: float, us: float, constants: Constants
-) -> Roofline | None:
-    """Return the point under the roof; None for a launch that computes, or moves, nothing."""
-    cube, vector, bits = _operations(followed)
+def place_under_roof(timed: Timed, target: Target, constants: Constants) -> Roofline | None:
+    """Return the point under the roof; None for a launch that computes, or moves, nothing.
+
+    The roof is that of HBM, over the bytes that come from there or go there; of L2 where it holds everything.
+    """
+    cube, vector, bits = _operations(timed.followed)
+    of_hbm = timed.traffic.read + timed.traffic.written
+    moved, bandwidth = (
+        (of_hbm, constants.hbm_read_bytes_per_us) if of_hbm else (timed.traffic.passed, constants.l2_bytes_per_us)
+    )
     if not moved or not (cube or vector):
         return None
     factor = constants.cube_fp32_factor if bits == _FLOAT_BYTES * 8 else 1
@@ -78,9 +83,14 @@ def place_under_roof(
     operations = cube or vector
     per_byte = operations / moved
     return Roofline(
-        unit, operations, per_byte, operations / us,
-        min(peaks[unit], per_byte * constants.hbm_read_bytes_per_us), peaks[unit], constants.hbm_read_bytes_per_us,
-    )  # fmt: skip
+        unit,
+        operations,
+        per_byte,
+        operations / timed.us,
+        min(peaks[unit], per_byte * bandwidth),
+        peaks[unit],
+        bandwidth,
+    )
 
 
 def _operations(followed: Followed) -> tuple[float, float, int]:

@@ -69,7 +69,7 @@ class Machine:
 
     `duration` tells how long an event occupies its pipe, `lag` how much later its data are there; `drain_us` is what a
     barrier of one pipe waits for the last instruction to leave it. With `record` every event that is played leaves a
-    span. `peer` is the core that signals come from, `waited` how long they held up this one.
+    span. `peer` is the core that signals come from, `waited` how long this one had nothing to do until they came.
     """
 
     duration: Callable[[Event], float]
@@ -199,9 +199,10 @@ class Machine:
                 _queue(own, event).append(latest((self._done(event.first), self.last["S"])))
                 self.signals.posted += 1
             case "sync_block_wait" if event.second in self.last:
-                before = self.last[event.second].end
+                # The scalar unit runs ahead of the others: a core waits from when none of its pipes works any more.
+                done = self.front.end
                 self._hold(event.second, _queue(self._of_peer, event))
-                self.waited += self.last[event.second].end - before
+                self.waited += max(0.0, self.last[event.second].end - done)
             case "pipe_barrier" if event.first == _ALL:
                 self.last = dict.fromkeys(PIPES, self.front)
             case "pipe_barrier" if event.first in self.last:
