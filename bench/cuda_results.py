@@ -90,7 +90,8 @@ def _setting(docs: list[MeasuredDoc]) -> Iterable[str]:
             f"- Call {number}, {doc.measured_at}: {machine['device']} ({machine['multiprocessors']} multiprocessors, "
             f"{int(str(machine['l2_bytes'])) >> 20} MiB L2), driver {state['driver_version']}, "
             f"torch {machine['torch']}, triton {machine['triton']}, CUDA {machine['runtime']}; "
-            f"clocks after the last job {state['clocks.sm']} (cores), {state['clocks.mem']} (memory), reasons to throttle {state['clocks_event_reasons.active']}; "
+            f"clocks after the last job {state['clocks.sm']} (cores), {state['clocks.mem']} (memory), "
+            f"reasons to throttle {state['clocks_event_reasons.active']}; "
             f"{len(measured)} of {len(doc.kernels)} kernels within its time."
         )
     if len(docs) > 1:
