@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -26,6 +26,8 @@ _COMPARISONS: dict[type[cst.CSTNode], str] = {
 _INTEGER_ONLY = (cst.FloorDivide, cst.Modulo, cst.BitAnd, cst.BitOr, cst.BitXor, cst.LeftShift, cst.RightShift)
 _INTEGER_CALLS = frozenset({"cdiv", "minimum", "maximum", "num_programs", "program_id"})
 REDUCTIONS = frozenset({"sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce"})
+# Functions whose result has the wider type of their operands; that of the others is the first one's.
+_JOINING = frozenset({"clamp", "fdiv", "fma", "maximum", "minimum", "where"})
 _ELEMENTWISE = frozenset(
     {
         "abs", "cast", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "log", "log2",
@@ -177,6 +179,8 @@ def _joined_dtype(left: Value, right: Value) -> str | None:
 def _dtype(value: Value) -> str | None:
     if isinstance(value, Number):
         return f"i{value.bits}"
+    if isinstance(value, Mask):
+        return "i1"
     return getattr(value, "dtype", None)
 
 
@@ -201,16 +205,19 @@ def _comparison(node: cst.Comparison, scope: Scope) -> Value:
 def _subscript(node: cst.Subscript, scope: Scope) -> Value:
     inner = evaluate(node.value, scope)
     moves = new_axes(node)
-    if moves is None or inner.shape is None:
+    if moves is None or inner.shape is None or sum(moves) != len(inner.shape):
         return _opaque(node, scope, getattr(inner, "dtype", None))
+    return _with_axes(inner, moves)
+
+
+def _with_axes(inner: Value, moves: list[bool]) -> Value:
+    """Give a tile new axes of size 1: `moves` says which of the axes are the old ones."""
     old = [position for position, kept in enumerate(moves) if kept]
-    if len(old) != len(inner.shape):
-        return _opaque(node, scope, getattr(inner, "dtype", None))
 
     def moved(axis: int) -> int:
         return old[axis] - len(moves)
 
-    sizes = iter(inner.shape)
+    sizes = iter(inner.shape or ())
     shape = tuple(next(sizes) if kept else ONE for kept in moves)
     return _reshaped(inner, moved, shape)
 
@@ -248,7 +255,8 @@ def _reshaped_part(part: Comparison | Opaque, moved: Callable[[int], int], shape
     return Comparison(left, part.operator, right, shape)
 
 
-def _call(node: cst.Call, scope: Scope) -> Value:
+def _call(given: cst.Call, scope: Scope) -> Value:
+    node = cst.ensure_type(scope.file.plain(given), cst.Call)
     if isinstance(node.func, cst.Attribute) and node.func.attr.value == "to" and node.args:
         return _cast(node, node.func.value, node.args[0].value, scope)
     if dotted(node.func) in {"float", "int"}:
@@ -262,10 +270,71 @@ def _call(node: cst.Call, scope: Scope) -> Value:
         case "load":
             return _load(node, scope)
         case "zeros" | "full" | "zeros_like" | "full_like":
-            return _opaque(node, scope, shape=_filled_shape(node, scope))
+            return _opaque(node, scope, _filled_dtype(node, scope), _filled_shape(node, scope))
+        case "multiple_of" | "max_contiguous" if node.args:
+            return evaluate(node.args[0].value, scope)
+        case "expand_dims" | "broadcast_to" | "reshape" | "view" | "trans" | "permute" if node.args:
+            return _reshape_call(name, node, scope)
         case _ if name in REDUCTIONS:
-            return _opaque(node, scope, shape=_reduced_shape(node, scope))
+            return _opaque(node, scope, _reduced_dtype(name, node, scope), _reduced_shape(node, scope))
     return _other_call(name, node, scope)
+
+
+def _reshape_call(name: str, node: cst.Call, scope: Scope) -> Value:
+    """Tell what a call is that only lays its first argument out anew."""
+    inner = evaluate(node.args[0].value, scope)
+    dtype, rest = _dtype(inner), [given.value for given in node.args[1:]]
+    if inner.shape is None:
+        return _opaque(node, scope, dtype)
+    match name, rest:
+        case "expand_dims", [axis]:
+            at = _literal(axis, scope)
+            if at is None or not -len(inner.shape) - 1 <= at <= len(inner.shape):
+                return _opaque(node, scope, dtype)
+            at %= len(inner.shape) + 1
+            return _with_axes(inner, [i != at for i in range(len(inner.shape) + 1)])
+        case "trans", [] if len(inner.shape) == 2:
+            return _opaque(node, scope, dtype, inner.shape[::-1])
+        case "trans" | "permute", _:
+            order = [_literal(axis, scope) for axis in listed(rest)]
+            known = [axis for axis in order if axis is not None and -len(inner.shape) <= axis < len(inner.shape)]
+            shape = tuple(inner.shape[axis] for axis in known) if len(known) == len(inner.shape) else None
+            return _opaque(node, scope, dtype, shape)
+        case _:
+            return _opaque(node, scope, dtype, _sizes(listed(rest), scope))
+
+
+def listed(given: Sequence[cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """Return the entries of a shape or an order, which may stand in a tuple or as arguments of their own."""
+    match given:
+        case [cst.Tuple() | cst.List() as only]:
+            return [element.value for element in only.elements]
+        case _:
+            return list(given)
+
+
+def _literal(node: cst.CSTNode, scope: Scope) -> int | None:
+    found = evaluate(node, scope)
+    return found.poly.literal if isinstance(found, Number) else None
+
+
+def _sizes(nodes: Sequence[cst.BaseExpression], scope: Scope) -> Shape | None:
+    sizes = [evaluate(node, scope) for node in nodes]
+    found = [size.poly for size in sizes if isinstance(size, Number)]
+    return tuple(found) if len(found) == len(sizes) and found else None
+
+
+def _filled_dtype(node: cst.Call, scope: Scope) -> str | None:
+    """Return the type of a filled tile, where it is named."""
+    name = scope.function(node.func)
+    given = argument(node, "dtype", 1 if name == "zeros" else 2)
+    if given is None:
+        like = argument(node, "input", 0)
+        return _dtype(evaluate(like.value, scope)) if like is not None and name == "zeros_like" else None
+    named = scope.function(given.value)
+    if named.startswith("int"):
+        return f"i{named[3:]}"
+    return named or None
 
 
 def _other_call(name: str, node: cst.Call, scope: Scope) -> Value:
@@ -279,7 +348,16 @@ def _other_call(name: str, node: cst.Call, scope: Scope) -> Value:
     shape: Shape | None = ()
     for value in values:
         shape = broadcast(shape, value.shape)
-    return _opaque(node, scope, shape=shape)
+    return _opaque(node, scope, _result_dtype(name, values), shape)
+
+
+def _result_dtype(name: str, values: Sequence[Value]) -> str | None:
+    """Return the type of an element-wise function's result, where its operands tell it."""
+    operands = values[1:] if name == "where" else values
+    kind = _dtype(operands[0]) if operands else None
+    for value in operands[1:] if name in _JOINING else ():
+        kind = _joined_dtype(Opaque("", (), kind), value)
+    return kind
 
 
 def _cast(node: cst.CSTNode, inner_node: cst.CSTNode, target: cst.CSTNode, scope: Scope) -> Value:
@@ -326,17 +404,13 @@ def _filled_shape(node: cst.Call, scope: Scope) -> Shape | None:
         return None
     if scope.function(node.func).endswith("_like"):
         return evaluate(given.value, scope).shape
-    if not isinstance(given.value, (cst.Tuple, cst.List)):
-        return None
-    sizes = [evaluate(element.value, scope) for element in given.value.elements]
-    found = [size.poly for size in sizes if isinstance(size, Number)]
-    return tuple(found) if len(found) == len(sizes) else None
+    return _sizes(listed([given.value]), scope)
 
 
 def _reduced_shape(node: cst.Call, scope: Scope) -> Shape | None:
     given = argument(node, "input", 0)
     shape = evaluate(given.value, scope).shape if given is not None else None
-    index = _reduced_index(node, scope)
+    index = reduced_index(node, scope)
     if shape is None or argument(node, "keep_dims", 2) is not None:
         return None
     if index is None or not -len(shape) <= index < len(shape):
@@ -346,15 +420,24 @@ def _reduced_shape(node: cst.Call, scope: Scope) -> Shape | None:
     return tuple(kept)
 
 
+def _reduced_dtype(name: str, node: cst.Call, scope: Scope) -> str | None:
+    given = argument(node, "input", 0)
+    kind = _dtype(evaluate(given.value, scope)) if given is not None else None
+    if name in {"argmax", "argmin"}:
+        return "i32"
+    return "i32" if name == "sum" and kind is not None and kind.startswith("i") and _width(kind) < 32 else kind
+
+
 def reduced_axis(node: cst.Call, scope: Scope) -> Poly | None:
     """Return the size of the axis that a reduction runs along; None where it is not known, or all are."""
     given = argument(node, "input", 0)
     shape = evaluate(given.value, scope).shape if given is not None else None
-    index = _reduced_index(node, scope)
+    index = reduced_index(node, scope)
     return shape[index] if shape is not None and index is not None and -len(shape) <= index < len(shape) else None
 
 
-def _reduced_index(node: cst.Call, scope: Scope) -> int | None:
+def reduced_index(node: cst.Call, scope: Scope) -> int | None:
+    """Return the literal axis that a reduction runs along; None where none is given, or it is not one."""
     axis = argument(node, "axis", 1)
     along = evaluate(axis.value, scope) if axis is not None else None
     return along.poly.literal if isinstance(along, Number) else None

@@ -170,6 +170,11 @@ class _Walker:
         match statement:
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
                 self._bind(name, evaluate(statement.value, scope), variables)
+            case cst.Assign(
+                targets=[cst.AssignTarget(target=cst.Tuple(elements=names))], value=cst.Tuple(elements=values)
+            ) if len(names) == len(values) and all(isinstance(entry.value, cst.Name) for entry in names):
+                for entry, value in zip(names, values, strict=True):
+                    self._bind(cst.ensure_type(entry.value, cst.Name).value, evaluate(value.value, scope), variables)
             case cst.AnnAssign(target=cst.Name(value=name), value=cst.BaseExpression() as value):
                 self._bind(name, evaluate(value, scope), variables)
             case cst.AugAssign(target=cst.Name(value=name)):

@@ -75,6 +75,7 @@ def add_parameters(file: KernelFile, names: Sequence[str], annotation: str = "")
 
 def language_call(node: cst.CSTNode, file: KernelFile) -> str:
     """Return the name of the function of `triton.language` that `node` calls, "" for anything else."""
+    node = file.plain(node)
     if not isinstance(node, cst.Call):
         return ""
     owner, _, name = dotted(node.func).rpartition(".")

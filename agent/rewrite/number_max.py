@@ -22,7 +22,7 @@ def number_max(subject: Subject, structure: Structure) -> Rewrite | None:
 
 def _change(node: cst.BaseExpression, scope: Scope) -> str | None:
     pair = _operands(node, scope)
-    if pair is None or not isinstance(node, cst.Call) or not all(_is_number(side, scope) for side in pair):
+    if pair is None or not isinstance(node, cst.Call) or not all(is_number(side, scope) for side in pair):
         return None
     if all(isinstance(evaluate(side, scope), Number) for side in pair):
         return None  # integers: there is no NaN rule to pay for
@@ -38,22 +38,22 @@ def _operands(node: cst.CSTNode, scope: Scope) -> tuple[cst.BaseExpression, cst.
     return (left.value, right.value) if left is not None and right is not None else None
 
 
-def _is_number(node: cst.CSTNode, scope: Scope, depth: int = 8) -> bool:
+def is_number(node: cst.CSTNode, scope: Scope, depth: int = 8) -> bool:
     """Tell whether `node` is never NaN. The default rule returns the other operand for a NaN one."""
     if depth == 0:  # a variable that a loop makes of itself
         return False
     node = resolved(node, scope)
     pair = _operands(node, scope)
     if pair is not None:
-        return any(_is_number(side, scope, depth - 1) for side in pair)
+        return any(is_number(side, scope, depth - 1) for side in pair)
     match node:
         case cst.Float() | cst.Integer():
             return True
         case cst.UnaryOperation(operator=cst.Minus(), expression=inner):
-            return _is_number(inner, scope, depth - 1)
+            return is_number(inner, scope, depth - 1)
         case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(value="to"))):
             return isinstance(evaluate(inner, scope), Number)
         case cst.Call() if scope.function(node.func) == "where" and len(node.args) == 3:
-            return all(_is_number(given.value, scope, depth - 1) for given in node.args[1:])
+            return all(is_number(given.value, scope, depth - 1) for given in node.args[1:])
         case _:
             return isinstance(evaluate(node, scope), Number)

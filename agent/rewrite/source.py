@@ -11,6 +11,15 @@ from libcst.metadata import ByteSpanPositionProvider, CodeSpan, MetadataWrapper
 
 Statement = cst.BaseSmallStatement | cst.BaseCompoundStatement
 
+# Functions of the language that tiles have as methods too; `to` is read where it stands.
+_METHODS = frozenset(
+    {
+        "abs", "argmax", "argmin", "broadcast_to", "cos", "cumprod", "cumsum", "erf", "exp", "exp2", "expand_dims",
+        "floor", "gather", "histogram", "log", "log2", "max", "min", "permute", "reshape", "rsqrt", "sigmoid", "sin",
+        "sqrt", "sum", "trans", "view", "xor_sum",
+    }
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -30,6 +39,12 @@ class KernelFile:
     kernel: cst.FunctionDef
     spans: Mapping[cst.CSTNode, CodeSpan]
     language: str
+    functional: Mapping[cst.CSTNode, cst.Call]
+    handed: set[str] | None = None
+
+    def plain(self, node: cst.CSTNode) -> cst.CSTNode:
+        """Return a call of a tile's method (`x.sum(1)`) as the call of a function (`tl.sum(x, 1)`), else `node`."""
+        return self.functional.get(node, node)
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
         """Return where `node` starts and ends, its own parentheses left out."""
@@ -115,10 +130,16 @@ class KernelFile:
         return text if _parse(text) is not None else None
 
     def fresh(self, wanted: str) -> str:
-        """Return `wanted`, or it with a number, such that nothing in the file has that name."""
-        taken = {node.value for node in walk(self.module) if isinstance(node, cst.Name)}
+        """Return `wanted`, or it with a number, such that nothing in the file has that name.
+
+        Where names `handed` out are kept, none of these is given again.
+        """
+        taken = {node.value for node in walk(self.module) if isinstance(node, cst.Name)} | (self.handed or set())
         names = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(taken) + 2))
-        return next(name for name in names if name not in taken)
+        name = next(name for name in names if name not in taken)
+        if self.handed is not None:
+            self.handed.add(name)
+        return name
 
 
 @lru_cache(maxsize=4)  # each rule of a finding reads the same file
@@ -131,8 +152,11 @@ def read_kernel(source: str, kernel: str) -> KernelFile | None:
     found = [n for n in walk(module) if isinstance(n, cst.FunctionDef) and n.name.value == kernel]
     if len(found) != 1 or not isinstance(found[0].body, cst.IndentedBlock):
         return None
-    spans = wrapper.resolve(ByteSpanPositionProvider)
-    return KernelFile(source.encode(), module, found[0], spans, _language_alias(module))
+    spans = dict(wrapper.resolve(ByteSpanPositionProvider))
+    language = _language_alias(module)
+    functional: dict[cst.CSTNode, cst.Call] = dict(_functional(found[0], language, _modules(module)))
+    spans |= {made: spans[call] for call, made in functional.items()}
+    return KernelFile(source.encode(), module, found[0], spans, language, functional)
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -192,6 +216,28 @@ def foreign_modules(file: KernelFile) -> frozenset[str]:
     return frozenset(found)
 
 
+def _functional(kernel: cst.FunctionDef, language: str, modules: frozenset[str]) -> Iterator[tuple[cst.Call, cst.Call]]:
+    """Yield the kernel's calls of methods of tiles, each with the call of the function that it means."""
+    module = cst.parse_expression(language)
+    for node in walk(kernel):
+        match node:
+            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value=name))) if name in _METHODS:
+                if dotted(owner).partition(".")[0] not in modules:
+                    func = cst.Attribute(module, cst.Name(name))
+                    yield node, cst.Call(func, [cst.Arg(owner), *node.args])
+
+
+def _modules(module: cst.Module) -> frozenset[str]:
+    """Return the names that the file's imports bind."""
+    found: set[str] = set()
+    for node in walk(module):
+        if isinstance(node, (cst.Import, cst.ImportFrom)) and not isinstance(node.names, cst.ImportStar):
+            for alias in node.names:
+                name = alias.asname.name if alias.asname is not None else alias.name
+                found.add(dotted(name).partition(".")[0])
+    return frozenset(found)
+
+
 def _parse(source: str) -> cst.Module | None:
     try:
         return cst.parse_module(source)
@@ -216,4 +262,10 @@ def _language_alias(module: cst.Module) -> str:
             for alias in node.names if not isinstance(node.names, cst.ImportStar) else ():
                 if dotted(alias.name) == "language":
                     return dotted(alias.asname.name) if alias.asname is not None else "language"
-    return "tl"
+    return "triton.language" if _imports_triton(module) else "tl"
+
+
+def _imports_triton(module: cst.Module) -> bool:
+    """Tell whether the file has `triton` by that name, and so the language as an attribute of it."""
+    imports = [node for node in walk(module) if isinstance(node, cst.Import)]
+    return any(dotted(alias.name).partition(".")[0] == "triton" for node in imports for alias in node.names)
