@@ -9,36 +9,24 @@ from __future__ import annotations
 
 import ast
 import copy
-from dataclasses import dataclass
-from typing import NoReturn
 
+from agent.configurations.kinds import (
+    ELEMENTWISE,
+    REDUCTIONS,
+    SCANS,
+    Kind,
+    Kinds,
+    Unknown,
+    axis_argument,
+    is_type,
+    joined,
+    name_of,
+    refuse,
+)
 from agent.configurations.places import KernelText, Launch, axes_of, edited, grid_elements, place_of, program_axis
 
 SIZE, TOTAL = "BATCH", "batch_total"
 _PLACE, _VALID = "batch_place", "batch_valid"
-
-_ELEMENTWISE = frozenset({
-    "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "abs", "floor", "ceil", "sigmoid", "erf", "cos", "sin",
-    "where", "maximum", "minimum", "fma", "cast", "fdiv", "div_rn", "sqrt_rn", "clamp",
-})  # fmt: skip
-_REDUCTIONS = frozenset({"sum", "max", "min", "argmax", "argmin", "xor_sum"})
-_SCANS = frozenset({"cumsum", "cumprod", "associative_scan"})
-_MAKERS = frozenset({"zeros", "full"})
-
-
-class Unknown(Exception):
-    """The kernel does something that this rewriting does not follow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How a value depends on the place: whether it does, and its rank without the new dimension."""
-
-    batched: bool
-    rank: int
-
-
-SCALAR = Kind(batched=False, rank=0)
 
 
 def batch_programs(file: KernelText, axis: int) -> str | None:
@@ -88,21 +76,14 @@ class _Batching:
     def __init__(self, kernel: ast.FunctionDef, axis: int) -> None:
         self.kernel = copy.deepcopy(kernel)
         self.axis = axis
-        self.kinds: dict[str, Kind] = {}
         self.language = "tl"
+        self.known = Kinds(axis, self.language)
         self.seen_place = False
 
     def rewritten(self) -> ast.FunctionDef:
         """Return the kernel with the new dimension."""
         body = self.kernel.body
-        before: dict[str, Kind] = {}
-        for _ in range(8):  # what a loop carries may turn out to depend on the place only later
-            before = dict(self.kinds)
-            self._learn(body)
-            if self.kinds == before:
-                break
-        else:
-            raise Unknown
+        self.known.settle(body)
         self.kernel.body = [*self._prelude(), *self._statements(body)]
         if not self.seen_place:
             raise Unknown
@@ -112,7 +93,7 @@ class _Batching:
         plain = [a for a in self.kernel.args.args if a not in constants]
         size = ast.arg(SIZE, ast.parse(f"{self.language}.constexpr", mode="eval").body)
         self.kernel.args.args = (
-            [*plain, *constants, ast.arg(TOTAL), size] if not self.kernel.args.defaults else _refuse()
+            [*plain, *constants, ast.arg(TOTAL), size] if not self.kernel.args.defaults else refuse()
         )
         return ast.fix_missing_locations(self.kernel)
 
@@ -122,103 +103,6 @@ class _Batching:
             f"{_PLACE} = {tl}.program_id({self.axis}) * {SIZE} + {tl}.arange(0, {SIZE})\n{_VALID} = {_PLACE} < {TOTAL}"
         ).body
 
-    # Kinds -----------------------------------------------------------------------------------------------------------
-
-    def _learn(self, body: list[ast.stmt]) -> None:
-        for statement in body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._join(name, self.kind(value))
-                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(
-                    values
-                ):
-                    for name_node, value in zip(names, values, strict=True):
-                        self._join(_name(name_node), self.kind(value))
-                case ast.AugAssign(target=ast.Name(id=name), value=value):
-                    self._join(name, _joined(self.kinds.get(name, SCALAR), self.kind(value)))
-                case ast.For(target=ast.Name(id=name), body=inner, orelse=[]):
-                    if any(self.kind(bound).batched for bound in _range_args(statement.iter)):
-                        raise Unknown
-                    self._join(name, SCALAR)
-                    self._learn(inner)
-                case ast.Expr(value=ast.Call() | ast.Constant()):
-                    pass
-                case _:
-                    raise Unknown
-
-    def _join(self, name: str, kind: Kind) -> None:
-        known = self.kinds.get(name)
-        if known is not None and known.rank != kind.rank:
-            raise Unknown
-        self.kinds[name] = kind if known is None else Kind(kind.batched or known.batched, kind.rank)
-
-    def kind(self, node: ast.expr) -> Kind:
-        """Return how the value of an expression depends on the place."""
-        if program_axis(node, {}) is not None:
-            return Kind(program_axis(node, {}) == self.axis, 0)
-        match node:
-            case ast.Name(id=name):
-                return self.kinds.get(name, SCALAR)
-            case ast.Constant():
-                return SCALAR
-            case ast.BinOp(left=left, right=right):
-                return _joined(self.kind(left), self.kind(right))
-            case ast.Compare(left=left, comparators=[right]):
-                return _joined(self.kind(left), self.kind(right))
-            case ast.UnaryOp(operand=operand):
-                return self.kind(operand)
-            case ast.Subscript(value=value, slice=ast.Tuple(elts=parts)):
-                return self._indexed(value, parts)
-            case ast.Attribute(value=ast.Name(id="tl")):
-                return SCALAR
-            case ast.Call():
-                return self._called(node)
-            case _:
-                raise Unknown
-
-    def _indexed(self, value: ast.expr, parts: list[ast.expr]) -> Kind:
-        inner = self.kind(value)
-        new = sum(isinstance(part, ast.Constant) and part.value is None for part in parts)
-        if len(parts) - new != inner.rank:
-            raise Unknown
-        return Kind(inner.batched, len(parts))
-
-    def _called(self, node: ast.Call) -> Kind:
-        match node.func:
-            case ast.Name(id="float"):
-                return SCALAR
-            case ast.Attribute(value=ast.Name(id=language), attr=name) if language == self.language:
-                return self._language_call(node, name)
-            case ast.Attribute(value=value, attr="to"):
-                return self.kind(value)
-            case _:
-                raise Unknown
-
-    def _language_call(self, node: ast.Call, name: str) -> Kind:
-        if name == "num_programs":
-            return SCALAR
-        if name == "arange":
-            return Kind(batched=False, rank=1)
-        if name in _MAKERS:
-            shape = node.args[0]
-            return Kind(batched=False, rank=len(shape.elts)) if isinstance(shape, ast.Tuple) else _refuse()
-        if name in _REDUCTIONS | _SCANS:
-            return self._reduced(node, name, self.kind(node.args[0]))
-        if name in _ELEMENTWISE:
-            return _all_joined([self.kind(arg) for arg in node.args if not _is_type(arg)])
-        if name == "load":
-            masks = [self.kind(k.value) for k in node.keywords if k.arg == "mask"]
-            return _all_joined([self.kind(node.args[0]), *masks])
-        raise Unknown
-
-    @staticmethod
-    def _reduced(node: ast.Call, name: str, inner: Kind) -> Kind:
-        if _axis_argument(node) is None and inner.rank != 1:
-            raise Unknown
-        return Kind(inner.batched, inner.rank - (1 if name in _REDUCTIONS else 0))
-
-    # Text ------------------------------------------------------------------------------------------------------------
-
     def _statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return [new for statement in body for new in self._statement(statement)]
 
@@ -227,11 +111,11 @@ class _Batching:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 statement.value = self._stored(name, value)
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values) as given):
-                given.elts = [self._stored(_name(n), v) for n, v in zip(names, values, strict=True)]
+                given.elts = [self._stored(name_of(n), v) for n, v in zip(names, values, strict=True)]
             case ast.AugAssign(target=ast.Name(id=name), value=value):
-                statement.value = self._fitted(value, self.kinds[name])
+                statement.value = self._fitted(value, self.known.of[name])
             case ast.For(body=inner):
-                statement.iter = self._expr(statement.iter) if isinstance(statement.iter, ast.Call) else _refuse()
+                statement.iter = self._expr(statement.iter) if isinstance(statement.iter, ast.Call) else refuse()
                 statement.body = self._statements(inner)
             case ast.Expr(value=ast.Call() as call):
                 statement.value = self._effect(call)
@@ -241,7 +125,7 @@ class _Batching:
 
     def _stored(self, name: str, value: ast.expr) -> ast.expr:
         """Return a value in the form of its variable: one that is batched elsewhere starts with that dimension."""
-        wanted, own = self.kinds[name], self.kind(value)
+        wanted, own = self.known.of[name], self.known.kind(value)
         if wanted.batched == own.batched:
             return self._expr(value)
         if own.rank == 0 and _is_number(value):
@@ -255,7 +139,7 @@ class _Batching:
 
     def _fitted(self, node: ast.expr, to: Kind) -> ast.expr:
         """Return an expression of a rank that broadcasts to `to`."""
-        own, new = self.kind(node), self._expr(node)
+        own, new = self.known.kind(node), self._expr(node)
         if own.rank == to.rank or (own.rank == 0 and not own.batched):
             if not own.batched and to.batched and own.rank > 0:
                 return _parsed(f"({ast.unparse(new)})[None, {', '.join(':' * own.rank)}]")
@@ -270,15 +154,15 @@ class _Batching:
             return ast.Name(_PLACE) if not _converted(node) else _parsed(f"{_PLACE}.to({ast.unparse(node.args[0])})")  # type: ignore[attr-defined]
         match node:
             case ast.BinOp(left=left, right=right):
-                kind = self.kind(node)
+                kind = self.known.kind(node)
                 node.left, node.right = self._fitted(left, kind), self._fitted(right, kind)
             case ast.Compare(left=left, comparators=[right]):
-                kind = self.kind(node)
+                kind = self.known.kind(node)
                 node.left, node.comparators = self._fitted(left, kind), [self._fitted(right, kind)]
             case ast.UnaryOp(operand=operand):
                 node.operand = self._expr(operand)
             case ast.Subscript(value=value, slice=ast.Tuple(elts=parts)):
-                batched = self.kind(value).batched
+                batched = self.known.kind(value).batched
                 node.value = self._expr(value)
                 if batched:
                     node.slice = ast.Tuple([ast.Slice(), *parts])
@@ -293,19 +177,19 @@ class _Batching:
         name = node.func.attr
         if name == "to":
             node.func.value = self._expr(node.func.value)
-        elif name in _ELEMENTWISE:
-            kind = self.kind(node)
-            node.args = [arg if _is_type(arg) else self._fitted(arg, kind) for arg in node.args]
-        elif name in _REDUCTIONS | _SCANS and self.kind(node.args[0]).batched:
+        elif name in ELEMENTWISE:
+            kind = self.known.kind(node)
+            node.args = [arg if is_type(arg) else self._fitted(arg, kind) for arg in node.args]
+        elif name in REDUCTIONS | SCANS and self.known.kind(node.args[0]).batched:
             self._shift_axis(node)
-        elif name in _REDUCTIONS | _SCANS:
+        elif name in REDUCTIONS | SCANS:
             node.args[0] = self._expr(node.args[0])
         elif name == "load":
-            self._access(node, self.kind(node))
+            self._access(node, self.known.kind(node))
         return node
 
     def _shift_axis(self, node: ast.Call) -> None:
-        axis = _axis_argument(node)
+        axis = axis_argument(node)
         number = 0 if axis is None else _number(axis)
         rest = [arg for arg in node.args[1:] if arg is not axis]
         node.keywords = [k for k in node.keywords if k.arg != "axis"]
@@ -329,12 +213,12 @@ class _Batching:
     def _effect(self, node: ast.Call) -> ast.expr:
         if not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
             raise Unknown
-        name, pointer, value = node.func.attr, self.kind(node.args[0]), self.kind(node.args[1])
+        name, pointer, value = node.func.attr, self.known.kind(node.args[0]), self.known.kind(node.args[1])
         if name not in {"store", "atomic_add"}:
             raise Unknown
         if name == "atomic_add" and not pointer.batched and value.batched:
             return self._added_up(node, value)
-        kind = _joined(pointer, value)
+        kind = joined(pointer, value)
         if kind.batched and not pointer.batched:
             raise Unknown  # every place would write the same element
         if not kind.batched:
@@ -348,37 +232,9 @@ class _Batching:
         valid = f"{_VALID}[:, {', '.join(['None'] * value.rank)}]" if value.rank else _VALID
         node.args[0] = self._expr(node.args[0])
         node.args[1] = _parsed(f"{self.language}.sum({self.language}.where({valid}, {inner}, 0), 0)")
-        if any(k.arg == "mask" and self.kind(k.value).batched for k in node.keywords):
+        if any(k.arg == "mask" and self.known.kind(k.value).batched for k in node.keywords):
             raise Unknown
         return node
-
-
-def _joined(first: Kind, second: Kind) -> Kind:
-    if first.rank != second.rank and 0 not in {first.rank, second.rank}:
-        raise Unknown
-    return Kind(first.batched or second.batched, max(first.rank, second.rank))
-
-
-def _all_joined(kinds: list[Kind]) -> Kind:
-    found = SCALAR
-    for kind in kinds:
-        found = _joined(found, kind)
-    return found
-
-
-def _range_args(node: ast.expr) -> list[ast.expr]:
-    match node:
-        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]):
-            return args
-        case ast.Call(func=ast.Attribute(attr="range"), args=args):
-            return args
-        case _:
-            raise Unknown
-
-
-def _axis_argument(node: ast.Call) -> ast.expr | None:
-    named = [k.value for k in node.keywords if k.arg == "axis"]
-    return named[0] if named else node.args[1] if len(node.args) > 1 else None
 
 
 def _is_number(node: ast.expr) -> bool:
@@ -390,25 +246,13 @@ def _is_number(node: ast.expr) -> bool:
     )
 
 
-def _is_type(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute)
-
-
 def _converted(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "to"
 
 
-def _name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else _refuse()
-
-
 def _number(node: ast.expr) -> int:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else _refuse()
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else refuse()
 
 
 def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
-
-
-def _refuse() -> NoReturn:
-    raise Unknown
