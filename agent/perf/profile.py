@@ -56,10 +56,13 @@ def count_bytes(followed: Followed) -> tuple[float, float]:
 
 
 def _blocks(event: Transfer | Access) -> float:
+    """Return the bytes of the blocks that a transfer touches; pieces closer than a block share it."""
     run = event.run_bytes if isinstance(event, Transfer) else event.bytes
     if not run:
         return event.bytes
-    return event.bytes / run * (-(-run // BLOCK_BYTES) * BLOCK_BYTES)
+    whole = -(-run // BLOCK_BYTES) * BLOCK_BYTES
+    pitch = abs(event.pitch_bytes or whole) if isinstance(event, Transfer) else whole
+    return event.bytes / run * max(run, min(whole, pitch))
 
 
 def place_under_roof(timed: Timed, target: Target, constants: Constants) -> Roofline | None:

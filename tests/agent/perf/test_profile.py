@@ -92,6 +92,15 @@ def test_memory_moves_whole_blocks_and_useful_is_what_was_asked_for() -> None:
     assert whole.useful_bytes == whole.moved_bytes == 3 * 16 * 16 * 4
 
 
+def test_elements_that_share_a_block_move_it_once() -> None:
+    """Every second float of a row: twice what is asked for, not eight times."""
+    every, tile = f"memref<64xf32, strided<[2]>, {GM}>", f"memref<64xf32, {UB}>"
+    body = [view("%v", "%u0", "64", "2", every), buffer("%b", tile), load("%v", every, "%b", tile)]
+    cost = predict(compilation(module("\n".join(body)), launch(1, x=(128,), n=1)), TARGET)
+    assert cost.profile is not None
+    assert (cost.profile.useful_bytes, cost.profile.moved_bytes) == (64 * 4, 64 * 8)
+
+
 def test_a_launch_stands_under_its_roof() -> None:
     cost = costed(16)
     roof = cost.profile.roofline if cost.profile is not None else None
