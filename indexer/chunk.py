@@ -15,7 +15,7 @@ from indexer.records import Corpus, Kind, Passage
 from indexer.words import spoken
 
 # Raised whenever the same file would give other passages: unchanged files are then chunked anew.
-CHUNKER_VERSION = 7
+CHUNKER_VERSION = 8
 TARGET_LINES = 60
 MAX_LINES = 80
 # Between two definitions, so few lines are no passage of their own.

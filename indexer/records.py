@@ -15,7 +15,7 @@ Language = Literal["cpp", "tablegen", "mlir", "python", "markdown", "rst", "text
 Relation = Literal["defines", "implements", "tests", "documents", "uses", "option_of", "lowers", "makes"]
 Sort = Literal["pass", "op", "option", "symbol", "diagnostic"]
 # Raised whenever the same passages would get other names or links: nothing is skipped then.
-SYMBOLS_VERSION = 3
+SYMBOLS_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from indexer.records import Kind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_PASS = re.compile(r'\b(?:Interface)?Pass\s*<\s*"(?P<argument>[^"]+)"')
+# Upstream triton says before an argument what it is: `Pass</*cli-arg*/"triton-licm", ...>`.
+_PASS = re.compile(r'\b(?:Interface)?Pass\s*<\s*(?:/\*.*?\*/\s*)?"(?P<argument>[^"]+)"')
 _SUMMARY = re.compile(r'\b(?:summary|description)\s*=\s*"(?P<text>(?:\\.|[^"\\\n])*)"')
 _BLOCK = re.compile(r"\[\{(?P<text>.*?)\}\]", re.DOTALL)
 # What a block is the value of: the last assignment before it.

@@ -21,7 +21,7 @@ MAX_FOLDER_PASSES = 3
 MAX_POPULATE_DEPTH = 3
 
 HYPHENATED = re.compile(r"(?<![\w-])-{0,2}(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w-])")
-_RECORD = re.compile(r'\bdef\s+(?P<record>\w+)\s*:\s*(?:Interface)?Pass\s*<\s*"(?P<argument>[^"]+)"')
+_RECORD = re.compile(r'\bdef\s+(?P<record>\w+)\s*:\s*(?:Interface)?Pass\s*<\s*(?:/\*.*?\*/\s*)?"(?P<argument>[^"]+)"')
 _CONSTRUCTOR = re.compile(r'\blet\s+constructor\s*=\s*"(?:[\w:]*::)?(?P<name>\w+)')
 _GENERATED = re.compile(r"#\s*define\s+GEN_PASS_DEF_(?P<record>\w+)")
 _ARGUMENT = re.compile(r'getArgument\(\)\s*const[^{]*\{\s*return\s*"(?P<argument>[^"]+)"')

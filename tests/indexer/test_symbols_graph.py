@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from indexer.chunk import chunk_file, grammar_of
+from indexer.chunk import LANGUAGES, chunk_file, grammar_of
 from indexer.graph.links import link_passages
 from indexer.opnames import OpNames
 from indexer.records import Corpus, Naming, Passage, Sort
@@ -57,6 +57,17 @@ def test_a_pass_is_implemented_by_the_patterns_that_it_populates_from_another_fi
     links = graph.of("lower-to-weave", "pass")
     assert {("defines", "Passes.td"), ("implements", "LowerToWeave.cpp"), ("implements", "Arith.cpp")} <= links
     assert ("implements", "SumTree.cpp") not in links
+
+
+def test_a_pass_with_a_comment_before_its_argument_is_defined_and_implemented() -> None:
+    corpus = Corpus("triton", "here", "c0ffee", "cuda")
+    files = {
+        "P.td": 'def WeaveLicm : Pass</*cli-arg*/"weave-licm", /*Op*/"ModuleOp"> {\n  let summary = "Hoist";\n}\n',
+        "P.cpp": "#define GEN_PASS_DEF_WEAVELICM\nstruct L : WeaveLicmBase<L> {\n  void runOnOperation();\n};\n",
+    }
+    found = [p for name, text in files.items() for p in chunk_file(corpus, name, text, LANGUAGES[name[1:]]).passages]
+    links = Graph(found, name_passages(found)).of("weave-licm", "pass")
+    assert links == {("defines", "P.td"), ("implements", "P.cpp")}
 
 
 def test_a_pattern_lowers_the_operation_it_matches_and_makes_those_it_creates(graph: Graph) -> None:
