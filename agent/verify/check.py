@@ -258,6 +258,8 @@ def _ended(verdict: str, reason: Message) -> tuple[Verdict, tuple[Message, ...]]
 
 def _place(case: Case, config: int, key: str, **values: object) -> Message:
     """Say in which case something was seen: `in_case`, or `in_config` for another configuration than the first."""
-    place = {"seed": case.recipe.seed, "shape": case.shape, "case": message(f"verify.case_{case.recipe.kind}")}
+    kind = case.recipe.kind
+    special = "" if kind == "plain" else message(f"verify.case_{kind}")
+    place = {"seed": case.recipe.seed, "shape": case.shape, "case": special}
     told = message(f"verify.{key}", **place, **values)
     return told if config == 0 else message("verify.in_config", number=config, fault=told)

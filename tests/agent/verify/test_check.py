@@ -201,6 +201,21 @@ def test_the_interpreter_checks_the_same_policy(verifier, interpreter):
     assert wrong.verdict == "wrong"
 
 
+def test_what_the_scan_cannot_see_the_run_tells(verifier):
+    hidden = RETURNS.replace("    return out\n", "    return x.mul(2).clamp_min(0)\n")
+    remembered = RETURNS.replace(
+        "def run(x):\n", "def run(x, known={}):\n    if x.shape in known: return known[x.shape]\n"
+    )
+    remembered = remembered.replace("    return out\n", "    known[x.shape] = out\n    return out\n")
+    found = [
+        verifier.check_by(verifier._linalg, source(RETURNS), source(text.replace("256", "512")))
+        for text in (hidden, remembered)
+    ]
+    assert [checks.verdict for checks in found] == ["cheating", "wrong"]
+    assert {note.key for note in found[0].reasons} == {"verify.cheat_torch_ran"}
+    assert fault_keys(found[1]) == {"verify.reused_output"}
+
+
 def test_a_bare_kernel_is_checked_on_inputs_made_from_its_types(verifier):
     entry = Entry(signature=("*fp32", "*fp32", "i32"), constexprs={"BLOCK": 64}, grid=(5, 1, 1))
     bare = KernelSource(Path("/home/user/scale.py"), HEAD.partition("def make_inputs")[0], entry)
