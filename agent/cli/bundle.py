@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agent.handoff.documents import MeasuredDoc, TimeDoc
+    from agent.handoff.parcels import Prune as Chooser
 
 Parts = Annotated[list[Path], typer.Argument(metavar="RUN|FILE...", help="handoff.parts")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="handoff.out")]
@@ -22,6 +25,7 @@ Experts = Annotated[Path | None, typer.Option("--experts", metavar="DIR", help="
 Most = Annotated[int, typer.Option("--candidates", metavar="N", help="handoff.candidates")]
 Twice = Annotated[int, typer.Option("--twice", metavar="N", help="handoff.twice")]
 Device = Annotated[str, typer.Option("--device", metavar="ssh://HOST", help="handoff.device")]
+Prune = Annotated[bool, typer.Option("--prune", help="handoff.prune")]
 Seconds = Annotated[float, typer.Option("--seconds", metavar="S", help="handoff.seconds")]
 Bundle = Annotated[Path, typer.Argument(metavar="DIR", help="handoff.folder")]
 # Enough for the search on the device to choose from; what has no sensible tile is left out there.
@@ -35,6 +39,7 @@ def make(
     experts: Experts = None,
     candidates: Most = MOST_CANDIDATES,
     twice: Twice = 0,
+    prune: Prune = False,  # noqa: FBT002 - a flag of the command
     device: Device = "",
     seconds: Seconds = 480.0,
 ) -> int:
@@ -47,7 +52,8 @@ def make(
 
     remote = read_remote(device) if device else None
     target = find_device(session.settings.target).name
-    parcels = [parcel_of(path, target, experts, candidates) for path in parts]
+    with _pruning(session, target) if prune else nullcontext() as choose:
+        parcels = [parcel_of(path, target, experts, candidates, choose) for path in parts]
     names = [parcel.id for parcel in parcels]
     if len(set(names)) < len(names):
         raise BadInput("handoff.same_name", names=", ".join(sorted({n for n in names if names.count(n) > 1})))
@@ -67,6 +73,19 @@ def make(
         lambda console: console.print(session.output.text(said), soft_wrap=True, markup=False, highlight=False),
     )
     return 0
+
+
+@contextmanager
+def _pruning(session: Session, target: str) -> Iterator[Chooser]:
+    """Give what leaves out candidates that the compiler here refuses, or that spill."""
+    from agent.cli.kernel_input import sandbox_policy  # noqa: PLC0415 - heavy, and not for --help
+    from agent.configurations.pruning import prune  # noqa: PLC0415
+    from agent.records import KernelSource  # noqa: PLC0415
+    from agent.toolchain.targets import find_device  # noqa: PLC0415
+    from agent.workbench import open_workbench  # noqa: PLC0415
+
+    with open_workbench(find_device(target), sandbox_policy(session)) as bench:
+        yield lambda path, made: prune(bench, KernelSource(path, ""), made)
 
 
 def take(session: Session, folder: Bundle) -> int:

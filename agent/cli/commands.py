@@ -45,7 +45,7 @@ COMMANDS = (
     Command("optimize", "agent.cli.optimize:optimize", "kernel.optimize_summary", (*COMPILING, "model")),
     Command("bench", "agent.cli.bench:bench", "kernel.bench_summary", COMPILING),
     Command("report", "agent.cli.report:report", "html.command_summary"),
-    Command("bundle make", "agent.cli.bundle:make", "handoff.make_summary", ("target",)),
+    Command("bundle make", "agent.cli.bundle:make", "handoff.make_summary", COMPILING),
     Command("bundle take", "agent.cli.bundle:take", "handoff.take_summary"),
     Command("eval retrieval", "agent.cli.eval:retrieval", "eval.retrieval_summary"),
     Command(
