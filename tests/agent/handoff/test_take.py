@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli.main import run
 from agent.handoff.made import Made, note_made
 from agent.handoff.take import take_bundle
 from agent.measure.plan import RESULTS, read_plan, seal
@@ -52,6 +53,19 @@ def test_results_are_taken_as_measured(bundle: Path) -> None:
     assert kernel.compiled is None
     assert doc.against_library == 2.0
     assert kernel.failed == {"c02": "wrong: x"}
+
+
+def test_results_of_a_run_go_beside_its_journal(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    note_made(Made(read_plan(bundle).sha256, str(bundle), {"slow": str(folder)}))
+    assert run(["bundle", "take", str(bundle)]) == 0
+    assert "4.00" in capsys.readouterr().out
+    written = json.loads((folder / "measured.json").read_text())
+    assert written["kernels"][0]["best_time"]["basis"] == "measured"
+    assert written["kernels"][0]["speedup"] == 4.0
 
 
 def test_a_result_that_was_edited_is_refused(bundle: Path) -> None:
