@@ -72,4 +72,4 @@ def _by_quotient(x: str, d: str, scope: Scope) -> tuple[str, list[str]]:
         f"{left} = {left} + (({left} >> 31) & {d}) - {d}",
         f"{left} = {left} + (({left} >> 31) & {d})",
     ]
-    return f"({left} - ({d} & ({x} >> 31) & ((0 - {left}) >> 31)))", steps
+    return f"({left} - (({x} >> 31) & ((0 - {left}) >> 31) & {d}))", steps

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agent.records import Structure
+from agent.rewrite.block_loop import block_loop
 from agent.rewrite.compared_bins import compared_bins
 from agent.rewrite.counted_in_float import counted_in_float
 from agent.rewrite.counted_loop import counted_loop
 from agent.rewrite.direct_exp import direct_exp
 from agent.rewrite.fewer_bit_ops import fewer_bit_ops
 from agent.rewrite.fixed_stride import fixed_stride
+from agent.rewrite.flipped_load import flipped_load
 from agent.rewrite.fused_relu import fused_relu
+from agent.rewrite.hoisted_load import hoisted_load
 from agent.rewrite.index_by_value import index_by_value
+from agent.rewrite.late_atomic import late_atomic
 from agent.rewrite.limb_product import limb_product
 from agent.rewrite.masked_remainder import masked_remainder
 from agent.rewrite.merged_bound import merged_bound
@@ -39,6 +43,7 @@ from agent.symptoms.base import Rewrite, Subject
 Rule = Callable[[Subject, Structure], Rewrite | None]
 
 REWRITES: Mapping[str, tuple[Rule, ...]] = {
+    "atomic_in_loop": (late_atomic,),
     "blockptr_order": (unit_stride_first,),
     "bool_count": (counted_in_float,),
     "cast_pingpong": (plain_casts,),
@@ -60,11 +65,14 @@ REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "int8_math": (sixteen_bits,),
     "int_argmax": (index_by_value,),
     "int_mod": (masked_remainder,),
+    "invariant_load": (hoisted_load,),
     "many_programs": (share_cores,),
     "mask_fill": (skip_padding,),
     "mulhi": (limb_product,),
     "nan_max": (number_max, selected_max),
     "relu_epilogue": (fused_relu,),
+    "reverse_stride": (flipped_load,),
+    "scalar_gm_loop": (block_loop,),
     "single_shot": (split_block(4), split_block(2), split_block(8)),
     "static_stride": (transposed_load, pick_stride),
     "tensor_shift": (staged_shift,),
