@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup toolchain check style types tests test test-slow demo clean
+.PHONY: help setup toolchain toolchain-cuda check style types tests test test-slow demo clean
 
 # The first Python that is new enough; name another with `make PYTHON=/path/to/python3`.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.10; do \
@@ -27,7 +27,7 @@ help:
 
 # --- setting up ---------------------------------------------------------------------------------------------------
 setup: $(STAMPS)/venv
-	@$(MAKE) --no-print-directory -j3 $(STAMPS)/packages toolchain $(STAMPS)/system
+	@$(MAKE) --no-print-directory -j4 $(STAMPS)/packages toolchain toolchain-cuda $(STAMPS)/system
 
 # Debian splits venv from Python; without rights to add it, the error of venv itself says what to type.
 $(STAMPS)/venv:
@@ -60,6 +60,13 @@ ifdef TRITONKB_TOOLCHAIN_PYTHON
 	@echo 'using the toolchain of $(TRITONKB_TOOLCHAIN_PYTHON)' >&2
 else
 	@$(call step,Ascend toolchain,$(BIN)/python -c 'from agent.cli.main import main; main()' toolchain install ascend >/dev/null)
+endif
+
+toolchain-cuda: | $(STAMPS)/venv
+ifdef TRITONKB_CUDA_PYTHON
+	@echo 'using the CUDA toolchain of $(TRITONKB_CUDA_PYTHON)' >&2
+else
+	@$(call step,CUDA toolchain,$(BIN)/python -c 'from agent.cli.main import main; main()' toolchain install cuda >/dev/null)
 endif
 
 # The sandbox, and the LLVM tools that run a candidate on the CPU. All are optional: what their lack means is printed.

@@ -27,7 +27,7 @@ def _on_fma(flow: Flow, op: IrOp) -> bool:
 
 
 DOT_IEEE = Symptom(
-    "dot_ieee", CUDA, "ir", (ACCELERATE, "tritongpu-F32DotTC"), ("tt.dot",),
+    "dot_ieee", CUDA, "ir", (ACCELERATE,), ("tt.dot",),
     "f32 dot is mapped to tensor cores only with input precision tf32 supportMMA; ieee stays on FMA",
     _detect, on_line("dot_ieee", tf32), area="cuda",
 )  # fmt: skip
