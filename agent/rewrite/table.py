@@ -12,6 +12,7 @@ from agent.rewrite.counted_loop import counted_loop
 from agent.rewrite.direct_exp import direct_exp
 from agent.rewrite.fewer_bit_ops import fewer_bit_ops
 from agent.rewrite.fixed_stride import fixed_stride
+from agent.rewrite.flat_tile import flat_tile
 from agent.rewrite.flipped_load import flipped_load
 from agent.rewrite.fused_relu import fused_relu
 from agent.rewrite.hoisted_load import hoisted_load
@@ -75,6 +76,7 @@ REWRITES: Mapping[str, tuple[Rule, ...]] = {
     "scalar_gm_loop": (block_loop,),
     "single_shot": (split_block(4), split_block(2), split_block(8)),
     "static_stride": (transposed_load, pick_stride),
+    "tail_dim_pad": (flat_tile,),
     "tensor_shift": (staged_shift,),
     "ub_overflow": (split_block(4), split_block(8), split_block(16), split_block(32)),
     "while_loop": (counted_loop,),

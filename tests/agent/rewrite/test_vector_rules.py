@@ -7,6 +7,7 @@ from agent.rewrite.block_loop import block_loop
 from agent.rewrite.compared_bins import compared_bins
 from agent.rewrite.counted_in_float import counted_in_float
 from agent.rewrite.direct_exp import direct_exp
+from agent.rewrite.flat_tile import flat_tile
 from agent.rewrite.flipped_load import flipped_load
 from agent.rewrite.hoisted_load import hoisted_load
 from agent.rewrite.index_by_value import index_by_value
@@ -169,3 +170,29 @@ def test_the_remainder_by_float_quotients_is_exact_at_the_ends(divisor: int) -> 
     multiples = [k * divisor + d for k in (1, 2, (1 << 30) // divisor) for d in (-1, 0, 1)]
     for x in [*ends, *multiples, *(-m for m in multiples)]:
         assert signed_remainder(x, divisor) == (abs(x) % divisor) * (1 if x >= 0 else -1)
+
+
+ROWS = """def kern(x_ptr, o_ptr, M: tl.constexpr, C: tl.constexpr, P: tl.constexpr):
+    r = tl.arange(0, M)
+    c = tl.arange(0, P)
+    p = r[:, None] * C + c[None, :]
+    ok = c[None, :] < C
+    x = tl.load(x_ptr + p, mask=ok, other=0.0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "fits"),
+    [
+        ("tl.store(o_ptr + p, x * 2, mask=ok)", True),
+        ("tl.store(o_ptr + p, x * c[None, :], mask=ok)", False),  # sees the columns
+        ("tl.store(o_ptr + p, x, mask=c[None, :] < C - 1)", False),  # leaves a part of each row
+        ("tl.store(o_ptr + r, tl.sum(x, 1))", False),
+    ],
+)
+def test_contiguous_rows_become_one_range_only_where_no_axis_is_seen(apply, last: str, *, fits: bool) -> None:
+    types = {"x_ptr": "*fp32", "o_ptr": "*fp32"}
+    found = apply(flat_tile, f"{ROWS}    {last}\n", types, {"M": 1024, "C": 3, "P": 4})
+    assert (found is not None) is fits
+    if found is not None:
+        assert found.source.count("tl.arange(0, M * P) < C * M") == 2
