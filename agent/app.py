@@ -14,15 +14,12 @@ from agent.bundle.documents import bundle_docs
 from agent.bundle.owner import limit_of
 from agent.bundle.write import write_bundles
 from agent.contract import (
-    BenchDoc,
-    BenchKernelDoc,
     BlameDoc,
     CompileDoc,
     DiagnoseDoc,
-    FailureDoc,
     RungDoc,
-    TriedDoc,
 )
+from agent.contract_bench import BenchDoc, BenchKernelDoc, FailureDoc, TriedDoc
 from agent.diagnose import Diagnosis, diagnose
 from agent.documents import compile_doc, cost_doc, diagnostic_docs, explanation_doc, finding_doc, launch_doc
 from agent.explain.explain import explain

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent.contract import CostDoc, TriedDoc
+from agent.contract import CostDoc
+from agent.contract_bench import TriedDoc
 from agent.profile.documents import OccupancyDoc, PredictedProfileDoc, ProfilesDoc
 from indexer.messages import message, render
 

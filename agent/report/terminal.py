@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.padding import Padding
 
 from agent.contract import (
-    BenchDoc,
     BlameDoc,
     ChecksDoc,
     CompileDoc,
@@ -23,6 +22,7 @@ from agent.contract import (
     RoundDoc,
     RungDoc,
 )
+from agent.contract_bench import BenchDoc
 from agent.report.bundles import show_bundles
 from agent.report.profile import show_lines, show_profiles, show_sweep
 from agent.report.recompile import show_recompiles
