@@ -20,7 +20,7 @@ from indexer.messages import Message
 from indexer.reading import Job, Progress
 from indexer.records import SYMBOLS_VERSION
 from indexer.shelf import Shelf, Tally
-from indexer.store import CorpusMark, Holder, check_files, current_folder, read_store_manifest, writing
+from indexer.store import CorpusMark, Holder, check_files, current_folder, read_store_manifest, tidy, writing
 
 # The current generation, and the one before it to compare with.
 KEPT_GENERATIONS = 2
@@ -109,6 +109,7 @@ def build_index(
     """
     begin = time.perf_counter()
     if not (manner.fresh or manner.drop) and (same := _if_unchanged(store, jobs, embedder)) is not None:
+        tidy(store)
         seconds = round(time.perf_counter() - begin, 3)
         return BuildReport(store, same, {"read": seconds}, peak_mib(), 0, unchanged=True, total_seconds=seconds)
     from indexer.making import Making  # noqa: PLC0415 - mostly nothing has changed, and then its loading is most of it

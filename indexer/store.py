@@ -16,7 +16,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -278,8 +278,7 @@ def new_generation(store: Path, *, keep: int) -> Iterator[Path]:
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:8]}"
     folder = store / "generations" / name
     try:
-        for stopped in generations(store).unfinished:
-            shutil.rmtree(stopped, ignore_errors=True)
+        _remove_stopped(store)
         folder.mkdir(parents=True)
         yield folder
         _settle(folder)
@@ -292,6 +291,18 @@ def new_generation(store: Path, *, keep: int) -> Iterator[Path]:
     others = [path for path in generations(store).finished if path != folder]
     for older in others[: max(0, len(others) - keep + 1)]:
         shutil.rmtree(older, ignore_errors=True)
+
+
+def tidy(store: Path) -> None:
+    """Remove what a build left that was stopped while it took older generations away, unless a writer is at work."""
+    if generations(store).unfinished:
+        with suppress(StoreError), writing(store, wait_seconds=0.0):
+            _remove_stopped(store)
+
+
+def _remove_stopped(store: Path) -> None:
+    for stopped in generations(store).unfinished:
+        shutil.rmtree(stopped, ignore_errors=True)
 
 
 def make_current(store: Path, name: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from indexer.build import build_index
 from indexer.embed import HashEmbedder
-from indexer.store import current_folder, generations, open_generation
+from indexer.store import current_folder, generations, open_generation, writing
 from retriever.records import Query
 from retriever.search import open_knowledge_base
 from tests.conftest import notes_job
@@ -147,6 +147,20 @@ def test_eight_readers_go_on_while_the_index_is_replaced(tmp_path: Path) -> None
         out, err = reader.communicate(timeout=120)
         assert reader.returncode == 0, err
         assert int(out) > 0
+
+
+def test_a_build_without_a_change_removes_what_a_stopped_one_left(tmp_path: Path) -> None:
+    def build() -> None:
+        build_index(tmp_path, [notes_job(cards("one"))], HashEmbedder(), lambda *_: None)
+
+    build()
+    left = tmp_path / "generations" / "stopped"
+    left.mkdir()
+    with writing(tmp_path, wait_seconds=0.0):
+        build()
+    assert left.exists(), "it may be what the writer makes"
+    build()
+    assert generations(tmp_path).unfinished == ()
 
 
 def test_an_opened_index_outlives_its_generation(tmp_path: Path) -> None:
