@@ -21,8 +21,10 @@ from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget, Language
 from triton.compiler.compiler import make_backend
 
+# `Inliner (inline)`; newer ones write `InlinerPass: inline{options}`.
 _HEADER = re.compile(
-    r"^// -----// IR Dump Before \S+ \((?P<argument>[^)]*)\) \('builtin\.module' operation\) //----- //$", re.MULTILINE
+    r"^// -----// IR Dump Before \S+ \(?(?P<argument>[\w-]+)(?:\)|\{.*\})? \('builtin\.module' operation\) //----- //$",
+    re.MULTILINE,
 )
 # The pipeline prints its own steps inside of its section, and nested passes print one function.
 _INNER = re.compile(r"^// -----// ", re.MULTILINE)
@@ -121,7 +123,7 @@ class _Lowering:
         low = b"" if self.tensors_end is None else said[self.tensors_end :]
         heads = list(_HEADER.finditer(high))
         runs = [head["argument"] for head in heads]
-        bodies = [_body(high, head.end(), after) for head, after in zip(heads, [*heads[1:], None], strict=True)]
+        bodies = [_body(high, head.end(), after) for head, after in zip(heads, [*heads[1:], None], strict=False)]
         if "ttgir" in self.texts:
             bodies.append(self.texts["ttgir"])
         states: list[tuple[int, str]] = []

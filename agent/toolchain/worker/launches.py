@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from flavour import IS_UPSTREAM
+from flavour import IS_UPSTREAM, line_of_def
 from rejection import Rejection
-from triton.runtime.jit import JITFunction, TensorWrapper, get_jit_fn_file_line
+from triton.runtime.jit import JITFunction, TensorWrapper
 
 if IS_UPSTREAM:
     import jit_upstream as jit
@@ -71,7 +71,7 @@ class Call:
         return {
             "kernel": self.fn.__name__,
             "file": self.fn.fn.__code__.co_filename,
-            "line": get_jit_fn_file_line(self.fn)[1],
+            "line": line_of_def(self.fn),
             "signature": {name: self.signature[name] for name in self.run_time_names},
             "constexprs": {name: plain(value) for name, value in self.constants.items()},
             "grid": list(self.grid),

@@ -7,11 +7,11 @@ from typing import Any
 
 import frames
 import phase
+from flavour import line_of_def
 from launches import Call, jit
 from triton.compiler.compiler import make_backend
 from triton.compiler.errors import CompilationError
 from triton.runtime.driver import driver
-from triton.runtime.jit import get_jit_fn_file_line
 
 
 def lower_calls(calls: list[Call], path: str, *, isolated: bool) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def _lower_apart(call: Call, backend: Any, path: str) -> dict[str, Any]:
         header, _ = frames.read_frame(answer)
     except frames.FrameError:
         _, status = os.waitpid(child, 0)
-        line = get_jit_fn_file_line(call.fn)[1]
+        line = line_of_def(call.fn)
         return {"diagnostic": {"message": f"Triton's front end crashed (signal {os.WTERMSIG(status)})", "line": line}}
     return {name: header[name] for name in ("ttir", "diagnostic") if name in header}
 
@@ -54,7 +54,7 @@ def lower(call: Call, backend: Any, path: str) -> dict[str, Any]:
 def explain(error: BaseException, call: Call, path: str) -> dict[str, Any]:
     """Give the innermost message and the innermost line in the user's file."""
     own = _functions_of(call, path)
-    line, cause = get_jit_fn_file_line(call.fn)[1], error
+    line, cause = line_of_def(call.fn), error
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, CompilationError) and seen.src in own and hasattr(seen.node, "lineno"):
@@ -67,8 +67,8 @@ def explain(error: BaseException, call: Call, path: str) -> dict[str, Any]:
 
 def _functions_of(call: Call, path: str) -> dict[str, int]:
     """Map the source of each jitted function of the user's file to the line of its `def`."""
-    found = {call.fn.src: get_jit_fn_file_line(call.fn)[1]}
+    found = {call.fn.src: line_of_def(call.fn)}
     for value in call.fn.__globals__.values():
         if hasattr(value, "src") and hasattr(value, "fn") and value.fn.__code__.co_filename == path:
-            found[value.src] = get_jit_fn_file_line(value)[1]
+            found[value.src] = line_of_def(value)
     return found
