@@ -29,7 +29,7 @@ from agent.request import Goal
 from agent.rewrite.table import rules_for
 from agent.round_documents import RoundFacts, RoundWriter
 from agent.run_state import RunState
-from agent.symptoms.table import SYMPTOMS
+from agent.symptoms.registry import symptoms_of
 from agent.trials import try_all
 from agent.verify.check import Verifier
 from agent.workbench import Workbench
@@ -182,8 +182,8 @@ class Optimizer:
 
     def _has_offers(self, state: RunState, goal: Goal) -> bool:
         """Return whether any rule has something new to offer; without, a diagnosis would lead nowhere."""
-        arch = self.bench.target.arch
-        symptoms = [s for s in SYMPTOMS if arch in s.archs and s.rung in LADDERS[goal.ladder] and self.help.rules(s.id)]
+        known = symptoms_of(self.bench.target.arch)
+        symptoms = [s for s in known if s.rung in LADDERS[goal.ladder] and self.help.rules(s.id)]
         return any(
             offer is not None
             and state.is_new(offer.source, (offer.name, symptom.id, line_text(subject.source, at.line)))

@@ -9,13 +9,17 @@ from functools import cache
 from pathlib import Path
 from string import Formatter
 
+from agent.symptoms.cuda.table import CUDA_SYMPTOMS
+from agent.symptoms.table import SYMPTOMS
 from indexer.messages import catalogue
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("indexer", "retriever", "agent")
 KEY = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 # Strings of the form `area.word` that are file names.
-FILE_SUFFIXES = frozenset(["toml", "json", "jsonl", "html", "py", "md", "mlir", "ttir", "o", "c", "so", "ll", "txt"])
+FILE_SUFFIXES = frozenset(
+    ["toml", "json", "jsonl", "cubin", "html", "py", "md", "mlir", "ttir", "o", "c", "so", "ll", "txt"]
+)
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -92,6 +96,20 @@ def test_the_chinese_texts_are_chinese_and_the_english_are_not() -> None:
     assert [key for key, texts in catalogue().items() if HAN.search(texts["en"]) or not texts["en"].strip()] == []
 
 
+@cache
+def symptom_keys() -> frozenset[str]:
+    """The keys that each symptom of the tables has, whose area is the symptom's own."""
+    return frozenset(
+        f"{symptom.area}.{symptom.id}_{part}"
+        for symptom in (*SYMPTOMS, *CUDA_SYMPTOMS)
+        for part in ("title", "why", "advice")
+    )
+
+
+def test_every_symptom_has_its_messages() -> None:
+    assert symptom_keys() - set(catalogue()) == set()
+
+
 def test_every_key_of_the_source_is_in_a_catalogue() -> None:
     missing = {key: place for key, place in literal_keys().items() if key not in catalogue()}
     assert {key: at for key, at in missing.items() if key.partition(".")[2] not in FILE_SUFFIXES} == {}
@@ -104,10 +122,9 @@ def test_every_composed_key_fits_a_catalogue_entry() -> None:
 
 def test_every_catalogue_entry_is_used() -> None:
     patterns = [re.compile(pattern) for pattern in key_patterns()]
+    named = {*literal_keys(), *symptom_keys()}
     unused = [
-        key
-        for key in catalogue()
-        if key not in literal_keys() and not any(pattern.fullmatch(key) for pattern in patterns)
+        key for key in catalogue() if key not in named and not any(pattern.fullmatch(key) for pattern in patterns)
     ]
     assert unused == []
 
