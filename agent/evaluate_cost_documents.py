@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from agent.contract import Doc, IntervalDoc
 from agent.evaluate_cost import CostScore, Predicted, score
-from agent.evaluate_cost_pairs import FITTING, Direction
+from agent.evaluate_cost_pairs import Direction
 from indexer.messages import Lang, render
 
 
@@ -162,7 +162,7 @@ def _direction_doc(item: Direction, lang: Lang) -> DirectionDoc:
         slow_us=None if item.slow is None else item.slow.value,
         fast_us=None if item.fast is None else item.fast.value,
         limiter="" if item.slow is None else item.slow.limiter, grows=item.grows,
-        fitting=sorted(FITTING.get(item.truth.symptom, ())), structure=item.made, right=item.right, fits=item.fits,
+        fitting=sorted(item.fitting), structure=item.made, right=item.right, fits=item.fits,
         reason="" if item.reason is None else render(item.reason, lang),
     )  # fmt: skip
 

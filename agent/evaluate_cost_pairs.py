@@ -11,6 +11,7 @@ from agent.evaluate import Truth, read_truth
 from agent.records import Cost, Entry, Lowering
 from agent.request import read_source
 from agent.sandbox import SandboxPolicy
+from agent.symptoms.base import Symptom
 from agent.symptoms.table import SYMPTOMS
 from agent.toolchain.targets import Arch, Target
 from agent.workbench import open_workbench
@@ -18,41 +19,6 @@ from indexer.errors import SandboxError
 from indexer.messages import Message, message
 
 TIE = 1e-3  # costs that differ by no more than this share are equal, which counts as wrong
-
-_ONE_BY_ONE = frozenset({"scalar"})
-_MOVED = frozenset({"load", "store"})
-_COMPUTED = frozenset({"vector"})
-_WAITED = frozenset({"load", "store", "sync"})
-_DETOUR = frozenset({"load", "store", "vector", "sync"})
-# What may limit a kernel that has the symptom: the term by which the slow kernel of a pair exceeds the fast one.
-FITTING: dict[str, frozenset[str]] = {
-    # left to the scalar unit, element by element
-    "i64_cmp": _ONE_BY_ONE, "i64_add": _ONE_BY_ONE, "i64_reduce": _ONE_BY_ONE, "int_mod": _ONE_BY_ONE,
-    "tensor_shift": _ONE_BY_ONE, "cumsum_last": _ONE_BY_ONE, "int_argmax": _ONE_BY_ONE, "mulhi": _ONE_BY_ONE,
-    "gather_scalar": _ONE_BY_ONE, "divmod_index": _ONE_BY_ONE, "scalar_gm_loop": _ONE_BY_ONE,
-    "reverse_stride": _ONE_BY_ONE, "row_gather_align": _ONE_BY_ONE,
-    "histogram": frozenset({"scalar", "vector"}),
-    "scatter_scalar": frozenset({"scalar", "store", "sync"}),  # a transfer for each element, with its own flags
-    # more pieces, or more bytes, on the way to and from memory
-    "static_stride": _MOVED, "dyn_stride_col": _MOVED, "tail_dim_pad": _MOVED, "implicit_transpose": _MOVED,
-    "blockptr_order": _MOVED, "invariant_load": frozenset({"load"}),
-    "dot_mask_k": frozenset({"load", "scalar"}),  # the fill of L1, and the test whether a tile needs it
-    "dot_tiny_tile": frozenset({"load", "store", "launch", "cube"}),
-    # transfers that something waits for
-    "discrete_mask": _WAITED, "atomic_in_loop": _WAITED, "atomic_lock": _WAITED, "while_loop": _WAITED,
-    "single_shot": _WAITED, "mask_fill": frozenset({"load", "vector", "sync"}),
-    # from the cube core to the vector core and back
-    "dot_swapped_ptr": _DETOUR, "dot_operand_cast": _DETOUR, "dot_acc_init": _DETOUR, "dot_scale_in_loop": _DETOUR,
-    "relu_epilogue": _DETOUR,
-    # more instructions
-    "nan_max": _COMPUTED, "erf_poly": _COMPUTED, "xor_expand": _COMPUTED, "int8_math": _COMPUTED,
-    "permute3d": _COMPUTED, "exp2_trick": _COMPUTED, "cast_pingpong": _COMPUTED, "bool_count": _COMPUTED,
-    "carried_copy": _COMPUTED,
-    "many_programs": frozenset({"launch"}),
-    "ub_overflow": frozenset(),  # no cost: the compiler refuses it
-}  # fmt: skip
-# Symptoms whose fast form moves the cost rather than removes it, where the sizes are small: why, in eval.toml.
-MOVING = frozenset({"single_shot", "dot_acc_init", "dot_mask_k", "static_stride", "discrete_mask"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +34,16 @@ class Direction:
     fast: Cost | None
     made: bool
     error: Message | None = None
+
+    @property
+    def symptom(self) -> Symptom | None:
+        """Return the pair's symptom, None for one that is not in the table."""
+        return next((symptom for symptom in SYMPTOMS if symptom.id == self.truth.symptom), None)
+
+    @property
+    def fitting(self) -> frozenset[str]:
+        """Return the terms by which a slow kernel with the symptom may exceed its fast form."""
+        return self.symptom.limiters if self.symptom is not None else frozenset()
 
     @property
     def right(self) -> bool:
@@ -87,7 +63,7 @@ class Direction:
     @property
     def fits(self) -> bool:
         """Return whether that term is one that the symptom is about; a refused kernel has no limiter to be wrong."""
-        return self.right and (not self.grows or self.grows in FITTING.get(self.truth.symptom, frozenset()))
+        return self.right and (not self.grows or self.grows in self.fitting)
 
     @property
     def reason(self) -> Message | None:
@@ -102,7 +78,7 @@ class Direction:
             return message("eval.pair_no_structure")
         if self.right:
             return message("eval.pair_other_limiter", grows=message(f"ladder.limiter_{self.grows}"))
-        key = f"pair_{self.truth.symptom}" if self.truth.symptom in MOVING else "pair_unexplained"
+        key = f"pair_{self.truth.symptom}" if self.symptom is not None and self.symptom.is_moved else "pair_unexplained"
         return message(f"eval.{key}")
 
 

@@ -58,4 +58,5 @@ ATOMIC_IN_LOOP = Symptom(
     "isHWAtomic isSWAtomic",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "sync"}),
 )

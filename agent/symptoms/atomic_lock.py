@@ -53,4 +53,5 @@ ATOMIC_LOCK = Symptom(
     "isHWAtomic isSWAtomic",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "sync"}),
 )

@@ -57,6 +57,9 @@ class Symptom:
     `query` are the field's words for the ranked search. `rung` is the shallowest rung that sees it. `share` says which
     part of the cost is its own where no counterfactual tells: that of the line, or that of launching programs.
     `is_limit`: the source asks for nothing slow, a compiler that knew more would do better; so it is not the kernel.
+    `limiters` are the terms of a predicted cost by which the slow form may exceed the fast one; none where the compiler
+    refuses it, or where nothing is known. `is_moved`: where sizes are small, the fast form moves the cost rather than
+    removes it, as `eval.pair_<id>` says.
     Messages: `<area>.<id>_title`, `_why`, `_advice` in `agent/messages/<area>.toml`.
     """
 
@@ -71,6 +74,8 @@ class Symptom:
     share: Literal["line", "launch"] = "line"
     is_limit: bool = False
     area: Literal["symptoms", "cuda"] = "symptoms"
+    limiters: frozenset[str] = frozenset()
+    is_moved: bool = False
 
     @property
     def card(self) -> str:

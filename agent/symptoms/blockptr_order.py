@@ -43,4 +43,5 @@ BLOCKPTR_ORDER = Symptom(
     query="make tensor ptr block pointer order descending default contiguous load permute swapped strides converter",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store"}),
 )

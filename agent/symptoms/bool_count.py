@@ -59,4 +59,5 @@ BOOL_COUNT = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"vector"}),
 )

@@ -77,4 +77,5 @@ CARRIED_COPY = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"vector"}),
 )

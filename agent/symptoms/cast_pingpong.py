@@ -56,4 +56,5 @@ CAST_PINGPONG = Symptom(
     query="fold cast truncf extf pair f16 f32 round trip normalize cast only scalar folded NormalizetruncfExtf",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"vector"}),
 )

@@ -38,4 +38,5 @@ CUMSUM_LAST = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"scalar"}),
 )

@@ -63,4 +63,6 @@ DISCRETE_MASK = Symptom(
     query="discrete mask access conversion store mask analysis fails load select store read modify write whole tile",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "sync"}),
+    is_moved=True,
 )

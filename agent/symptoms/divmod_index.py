@@ -44,4 +44,5 @@ DIVMOD_INDEX = Symptom(
     "parseBinaryOp parseArithOp setUnstructured",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"scalar"}),
 )

@@ -76,4 +76,6 @@ DOT_ACC_INIT = Symptom(
     "decomposeMatmulWithElementwiseAdd",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "vector", "sync"}),
+    is_moved=True,
 )

@@ -26,4 +26,6 @@ DOT_MASK_K = Symptom(
     query="nd2nz init out buffer pad value decompose vbrc cbuf L1 dot_pad_only_k masked K tail",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "scalar"}),
+    is_moved=True,
 )

@@ -66,4 +66,5 @@ DOT_OPERAND_CAST = Symptom(
     query="insert load store for mix cube vector operand produced by vcast workspace vector to cube no on-chip path",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "vector", "sync"}),
 )

@@ -64,4 +64,5 @@ DOT_SCALE_IN_LOOP = Symptom(
     "InsertFixpipeOpPattern",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "vector", "sync"}),
 )

@@ -103,4 +103,5 @@ DOT_SWAPPED_PTR = Symptom(
     query="insert load store for mix cube vector operand produced by vector core workspace last stride nd2nz",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "vector", "sync"}),
 )

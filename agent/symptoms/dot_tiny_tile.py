@@ -65,4 +65,5 @@ DOT_TINY_TILE = Symptom(
     "computeTargetLayoutShape",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "cube", "launch"}),
 )

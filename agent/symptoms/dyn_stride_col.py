@@ -33,4 +33,5 @@ DYN_STRIDE_COL = Symptom(
     query="mark stride align last dimension not contiguous dynamic stride 32-byte alignment enable stride align alloc",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store"}),
 )

@@ -43,4 +43,5 @@ ERF_POLY = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"vector"}),
 )

@@ -67,4 +67,5 @@ GATHER_SCALAR = Symptom(
     "parseLoad setUnstructured",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"scalar"}),
 )

@@ -45,4 +45,5 @@ HISTOGRAM = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"vector", "scalar"}),
 )

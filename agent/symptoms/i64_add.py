@@ -68,4 +68,5 @@ I64_ADD = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"scalar"}),
 )

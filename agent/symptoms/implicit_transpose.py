@@ -48,4 +48,5 @@ IMPLICIT_TRANSPOSE = Symptom(
     "isDeinterleavePattern isLastDimUnContinuous",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store"}),
 )

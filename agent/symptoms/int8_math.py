@@ -62,4 +62,5 @@ INT8_MATH = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"vector"}),
 )

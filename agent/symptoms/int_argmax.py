@@ -39,4 +39,5 @@ INT_ARGMAX = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"scalar"}),
 )

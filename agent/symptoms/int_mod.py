@@ -40,4 +40,5 @@ INT_MOD = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"scalar"}),
 )

@@ -60,4 +60,5 @@ INVARIANT_LOAD = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"load"}),
 )

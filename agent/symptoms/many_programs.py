@@ -70,4 +70,5 @@ MANY_PROGRAMS = Symptom(
     query="number of blocks programs grid larger than core count logical block num auto blockify loop over blocks",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"launch"}),
 )

@@ -112,4 +112,5 @@ MASK_FILL = Symptom(
     query="init out buffer pad value masked load decompose to vbrc and load unlikely condition initialise buffer",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "vector", "sync"}),
 )

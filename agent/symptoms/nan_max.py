@@ -45,4 +45,5 @@ NAN_MAX = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"vector"}),
 )

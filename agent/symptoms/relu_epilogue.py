@@ -66,4 +66,5 @@ RELU_EPILOGUE = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"load", "store", "vector", "sync"}),
 )

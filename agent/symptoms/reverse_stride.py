@@ -43,4 +43,5 @@ REVERSE_STRIDE = Symptom(
     query="offset analysis subtraction parse sub structured only if right side is a scalar descending offsets",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"scalar"}),
 )

@@ -46,4 +46,5 @@ ROW_GATHER_ALIGN = Symptom(
     query="structured trailing axes byte count not divisible by 32 forces every axis to be unstructured",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"scalar"}),
 )

@@ -64,4 +64,5 @@ SCALAR_GM_LOOP = Symptom(
     query="load converter result not shaped scalar load memref.load scalar pointer tt.load lowered to memref load",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"scalar"}),
 )

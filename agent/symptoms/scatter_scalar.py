@@ -31,4 +31,5 @@ SCATTER_SCALAR = Symptom(
     "parseLoad setUnstructured",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"store", "scalar", "sync"}),
 )

@@ -63,4 +63,6 @@ SINGLE_SHOT = Symptom(
     query="mark multi buffer requires enclosing loop scf.for ancestor buffer without loop cannot be multi-buffered",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store", "sync"}),
+    is_moved=True,
 )

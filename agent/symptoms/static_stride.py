@@ -110,4 +110,6 @@ STATIC_STRIDE = Symptom(
     "isDeinterleavePattern isLastDimUnContinuous",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store"}),
+    is_moved=True,
 )

@@ -99,4 +99,5 @@ TAIL_DIM_PAD = Symptom(
     query="mark stride align round up last broken dimension stride to 32-byte block alloc padding enable stride align",
     detect=_detect,
     counterfactual=_counterfactual,
+    limiters=frozenset({"load", "store"}),
 )

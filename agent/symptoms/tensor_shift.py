@@ -43,4 +43,5 @@ TENSOR_SHIFT = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"scalar"}),
 )

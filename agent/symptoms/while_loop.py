@@ -52,4 +52,5 @@ WHILE_LOOP = Symptom(
     detect=_detect,
     counterfactual=_counterfactual,
     is_limit=True,
+    limiters=frozenset({"load", "store", "sync"}),
 )

@@ -8,7 +8,7 @@ import pytest
 from agent.cli.main import run
 from agent.evaluate import Truth
 from agent.evaluate_cost_documents import directions_doc
-from agent.evaluate_cost_pairs import FITTING, MOVING, Direction
+from agent.evaluate_cost_pairs import Direction
 from agent.perf.pricing import TERMS
 from agent.records import Cost, Interval
 from agent.symptoms.table import SYMPTOMS
@@ -44,7 +44,7 @@ def test_equal_costs_count_as_wrong_and_each_exception_has_its_reason_in_both_la
     reasons = [one.reason for one in (tie, absent, refused, plain)]
     keys = ["eval.pair_single_shot", "eval.pair_no_structure", "eval.pair_rejected", "eval.pair_unexplained"]
     assert [reason.key for reason in reasons if reason is not None] == keys
-    for key in (*keys, *(f"eval.pair_{symptom}" for symptom in MOVING)):
+    for key in (*keys, *(f"eval.pair_{symptom.id}" for symptom in SYMPTOMS if symptom.is_moved)):
         assert render(message(key), "en") != render(message(key), "zh")
 
 
@@ -62,9 +62,8 @@ def test_pairs_without_the_structure_are_counted_apart() -> None:
 
 
 def test_each_symptom_of_the_catalogue_has_its_limiters() -> None:
-    assert set(FITTING) == {symptom.id for symptom in SYMPTOMS}
-    assert set().union(*FITTING.values()) <= set(TERMS)
-    assert set(FITTING) >= MOVING
+    assert {symptom.id for symptom in SYMPTOMS if not symptom.limiters} == {"ub_overflow"}
+    assert frozenset().union(*(symptom.limiters for symptom in SYMPTOMS)) <= set(TERMS)
 
 
 def test_timings_and_pairs_are_two_questions(capsys: pytest.CaptureFixture[str]) -> None:

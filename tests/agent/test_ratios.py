@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from agent.contract import BenchDoc, CostDoc, DiagnoseDoc, OptimizeDoc
+from agent.contract import CostDoc, DiagnoseDoc, OptimizeDoc
+from agent.contract_bench import BenchDoc
 from agent.contract_parts import Doc
 from agent.perf.predict import sum_costs
 from agent.profile.documents import profiles_doc

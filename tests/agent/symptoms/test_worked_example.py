@@ -19,7 +19,8 @@ from agent.workbench import open_workbench
 
 ROOT = Path(__file__).parents[3]
 # A rewrite may remove a symptom; a kernel that overflows is explained whether or not a symptom is looked for.
-ELSEWHERE = ("agent/rewrite/", "agent/explain/")
+# The CUDA compiler has symptoms of the same names, in a table of its own.
+ELSEWHERE = ("agent/rewrite/", "agent/explain/", "agent/symptoms/cuda/")
 
 
 def blocks() -> list[str]:
