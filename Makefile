@@ -99,9 +99,9 @@ style:
 types:
 	@$(call step,types,$(BIN)/mypy --no-error-summary)
 
-# One process more than cores: the tests wait for other programs a fifth of the time.
+# Two processes more than cores: the tests wait for other programs a quarter of the time.
 tests:
-	@$(call step,tests,$(BIN)/pytest -q -n $$(($$(nproc) + 1)) --dist worksteal -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
+	@$(call step,tests,$(BIN)/pytest -q -n $$(($$(nproc) + 2)) --dist worksteal -m 'not slow and not network and not device' --cov --cov-report=term:skip-covered)
 
 test: setup
 	@$(MAKE) --no-print-directory check

@@ -58,6 +58,7 @@ def divide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "HELPED_PASSAGES", 1)
 
 
+@pytest.mark.slow
 def test_processes_answer_in_order_and_their_errors_arrive() -> None:
     crew = Processes(2)
     try:

@@ -117,6 +117,7 @@ def check_kills(store: Path, moments: int, seed: int) -> None:
     assert killed >= moments // 2, "most kills must hit a build"
 
 
+@pytest.mark.slow
 def test_a_build_killed_at_any_moment_leaves_the_old_index_and_the_next_one_completes(tmp_path: Path) -> None:
     check_kills(tmp_path, 3, seed=1)
 

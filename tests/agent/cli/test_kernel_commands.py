@@ -110,6 +110,7 @@ def test_compile_prints_the_contract_and_keeps_every_stage(tmp_path: Path, capsy
     assert kept.is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "limit"), [("ascend910b3", 1572864), pytest.param("ascend950", 2031616, marks=pytest.mark.slow)]
 )
@@ -179,6 +180,7 @@ def test_diagnose_stops_at_the_rung_that_is_asked(tmp_path: Path, capsys: pytest
     assert [rung.entered for rung in doc.ladder] == [True, True, False, False]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_is_resumed_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = in_file(tmp_path, WIDE64)
     out = tmp_path / "run"
@@ -239,6 +241,7 @@ def test_an_optimised_kernel_is_cheaper_checked_and_says_predicted(
     assert path.read_text() == HEAD + WIDE64
 
 
+@pytest.mark.slow
 def test_a_relative_out_folder_keeps_the_stages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -278,6 +281,7 @@ def run(x):
 """
 
 
+@pytest.mark.slow
 def test_a_configuration_that_overflows_is_passed_over_as_the_tuner_would(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -289,6 +293,7 @@ def test_a_configuration_that_overflows_is_passed_over_as_the_tuner_would(
     assert "ub_overflow" not in {finding.symptom for finding in doc.findings}
 
 
+@pytest.mark.slow
 def test_files_of_one_name_get_folders_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

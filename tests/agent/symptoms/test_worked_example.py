@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import types
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ ROOT = Path(__file__).parents[3]
 ELSEWHERE = ("agent/rewrite/", "agent/explain/", "agent/symptoms/cuda/")
 
 
+@cache
+def sources() -> tuple[tuple[str, str], ...]:
+    paths = (ROOT / "agent").rglob("*.py")
+    return tuple((path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in paths)
+
+
 def blocks() -> list[str]:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return re.findall(r"```python\n(.*?)```", text.partition("## Worked example")[2], re.DOTALL)
@@ -39,11 +46,7 @@ def example() -> Symptom:
 @pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda s: s.id)
 def test_the_code_knows_a_symptom_in_its_file_and_in_the_table_only(symptom: Symptom) -> None:
     named = re.compile(rf"""["']{symptom.id}["']|\b{symptom.id.upper()}\b""")
-    found = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "agent").rglob("*.py")
-        if named.search(path.read_text(encoding="utf-8"))
-    }
+    found = {name for name, text in sources() if named.search(text)}
     own = {f"agent/symptoms/{symptom.id}.py", "agent/symptoms/table.py"}
     assert {name for name in found if not name.startswith(ELSEWHERE)} == own
 
