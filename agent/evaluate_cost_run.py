@@ -20,6 +20,7 @@ from agent.toolchain.ascend import compile_ttir
 from agent.toolchain.client import Worker
 from agent.toolchain.install import AscendInstall, find_ascend
 from agent.toolchain.targets import Target, find_target
+from agent.toolchain.warm import lend_worker
 from indexer.errors import BadInput, SandboxError
 
 _DTYPE = "DTYPE"
@@ -103,7 +104,7 @@ def predict_timings(
 ) -> Iterator[Predicted]:
     """Predict each timing; one that the constants were fitted on, with those that were fitted without its case."""
     install = find_ascend()
-    with Worker(install, policy) as worker:
+    with lend_worker(install, policy) as worker:
         bench = CostBench(worker, install, folders)
         for timing in timings:
             found = _predict(bench, timing)

@@ -26,6 +26,7 @@ from agent.toolchain.cuda_install import CudaInstall, find_cuda
 from agent.toolchain.cuda_targets import CudaTarget
 from agent.toolchain.install import AscendInstall, find_ascend
 from agent.toolchain.targets import Device, Target
+from agent.toolchain.warm import lend_worker
 from indexer.ir.blame import trace
 
 # Objects made between two looks for garbage cycles. IR is trees of small records, which go when nobody holds them: with
@@ -219,12 +220,12 @@ def host_cost(launches: tuple[Lowered, ...]) -> Cost | None:
 
 @contextmanager
 def open_workbench(target: Device, policy: SandboxPolicy, *, every_pass: bool = False) -> Iterator[Workbench]:
-    """Start a worker and a scratch folder for one command; both are gone afterwards."""
+    """Give one use of the product a worker and a scratch folder; the folder is gone afterwards."""
     install = find_cuda() if isinstance(target, CudaTarget) else find_ascend()
     with (
         _rare_collections(),
         tempfile.TemporaryDirectory(prefix="tritonkb-") as scratch,
-        Worker(install, policy) as worker,
+        lend_worker(install, policy) as worker,
     ):
         yield Workbench(worker, install, target, Path(scratch), every_pass=every_pass)
 

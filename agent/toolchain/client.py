@@ -91,6 +91,10 @@ class Worker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Kill the worker and all it started, for good."""
         self._forget_start()
         self.close()
         self._starter.shutdown()

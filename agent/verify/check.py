@@ -9,6 +9,7 @@ configuration of an autotuner. What is right is the file's own reference in floa
 from __future__ import annotations
 
 import dataclasses
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal
@@ -17,6 +18,7 @@ from agent.records import Cost, KernelSource
 from agent.toolchain.client import Worker
 from agent.toolchain.install import AscendInstall
 from agent.toolchain.targets import Target
+from agent.toolchain.warm import lend_worker
 from agent.verify.builds import Builder
 from agent.verify.cheats import find_cheats
 from agent.verify.exam import CannotBuild, Case, Exam
@@ -72,6 +74,7 @@ class Verifier:
         self.bench = bench
         self._linalg = _linalg_runner(bench)
         self._interpreter: Worker | None = None
+        self._lent = ExitStack()
         self._exams: list[Exam] = []
 
     def __enter__(self) -> Verifier:  # noqa: PYI034 - typing.Self came with Python 3.11
@@ -81,10 +84,9 @@ class Verifier:
         self.close()
 
     def close(self) -> None:
-        """Stop the interpreter's worker, if it was needed."""
-        if self._interpreter is not None:
-            self._interpreter.close()
-            self._interpreter = None
+        """Give the interpreter's worker back, if it was needed."""
+        self._interpreter = None
+        self._lent.close()
 
     def check(self, original: KernelSource, candidate: KernelSource, cost: Cost | None = None) -> Checks:
         """Check `candidate`: by compiled Linalg IR, or by the interpreter where that cannot be built.
@@ -133,7 +135,8 @@ class Verifier:
 
     def _interpreting(self) -> InterpreterRunner:
         if self._interpreter is None:
-            self._interpreter = Worker(self.bench.install, self.bench.worker.policy, interpreter=True)
+            lent = lend_worker(self.bench.install, self.bench.worker.policy, interpreter=True)
+            self._interpreter = self._lent.enter_context(lent)
         return InterpreterRunner(self._interpreter, self.bench.target)
 
 
