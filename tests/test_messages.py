@@ -20,6 +20,7 @@ KEY = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 FILE_SUFFIXES = frozenset(
     ["toml", "json", "jsonl", "cubin", "html", "py", "md", "mlir", "ttir", "o", "c", "so", "ll", "txt"]
 )
+LOOKED_AT = (ast.Constant, ast.JoinedStr, ast.Call)
 HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -35,10 +36,14 @@ def needs_chinese(text: str) -> bool:
 
 @cache
 def sources() -> tuple[tuple[str, list[ast.AST]], ...]:
-    """Every file of the packages, with all nodes of its syntax tree."""
+    """Every file of the packages, with the nodes of its syntax tree that may hold keys."""
     files = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
     return tuple(
-        (str(path.relative_to(ROOT)), list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in files
+        (
+            str(path.relative_to(ROOT)),
+            [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, LOOKED_AT)],
+        )
+        for path in files
     )
 
 

@@ -145,6 +145,7 @@ def found_in(bench: Workbench, text: str) -> tuple[Recompilation, ...]:
     return find_recompilations(bench.worker, bench.lower(KernelSource(Path("sizes.py"), text)))
 
 
+@pytest.mark.slow
 @pytest.mark.toolchain
 def test_shapes_of_the_file_are_traced_and_a_run_time_size_needs_one_compilation(bench: Workbench):
     (found,) = found_in(bench, SLOW)

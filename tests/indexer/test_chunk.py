@@ -43,7 +43,7 @@ def tiles(passages: tuple[Passage, ...], text: str) -> bool:
 
 
 @pytest.mark.parametrize(("suffix", "grammar"), GRAMMARS, ids=[s for s, _ in GRAMMARS])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 @given(lines=st.lists(st.sampled_from(FRAGMENTS), max_size=220))
 def test_every_line_is_in_exactly_one_passage(suffix: str, grammar: Grammar, lines: list[str]) -> None:
     text = "\n".join(lines)
@@ -54,7 +54,7 @@ def test_every_line_is_in_exactly_one_passage(suffix: str, grammar: Grammar, lin
     assert chunk_file(CORPUS, f"a/b{suffix}", text, grammar) == chunked
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(text=st.text(max_size=150))
 def test_any_text_is_covered(text: str) -> None:
     for suffix, grammar in GRAMMARS:

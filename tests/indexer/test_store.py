@@ -189,7 +189,7 @@ build_index(Path(sys.argv[1]), [job], HashEmbedder(), progress)
 """
 
 
-@pytest.mark.parametrize("stage", ["symbols", "embed", "chroma"])
+@pytest.mark.parametrize("stage", ["symbols", pytest.param("embed", marks=pytest.mark.slow), "chroma"])
 def test_a_killed_build_leaves_the_old_index_readable(tmp_path: Path, stage: str) -> None:
     build(tmp_path, cards(3))
     before = current_folder(tmp_path)

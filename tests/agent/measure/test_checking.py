@@ -20,6 +20,7 @@ def _module(folder: Path, text: str) -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_a_right_host_passes_on_every_shape_and_several_seeds(tmp_path: Path) -> None:
     module = _module(tmp_path, FAST)
     found = check_all(cases_of(module, "cpu", (0, 1, 2)), module.run)

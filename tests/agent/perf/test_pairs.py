@@ -68,7 +68,7 @@ def price(worker: Worker, path: Path, text: str, target: str, folder: Path) -> I
 
 
 @pytest.mark.toolchain
-@pytest.mark.parametrize("target", ["ascend910b3", "ascend950"])
+@pytest.mark.parametrize("target", ["ascend910b3", pytest.param("ascend950", marks=pytest.mark.slow)])
 def test_a_strided_read_of_a_real_kernel_costs_more_at_its_line(worker: Worker, tmp_path: Path, target: str) -> None:
     (near,) = price(worker, tmp_path / "near.py", ROWS.replace("STEP", "1"), target, tmp_path)
     (far,) = price(worker, tmp_path / "far.py", ROWS.replace("STEP", "5"), target, tmp_path)

@@ -18,7 +18,7 @@ from indexer.ir.blame import SOURCE
 PAIRS = Path(__file__).parents[2] / "pairs_cuda"
 TRUTH = json.loads((PAIRS / "truth.json").read_text(encoding="utf-8"))
 # One for each level that is read: TTGIR's layouts, PTX's widths, ptxas; the others are slow tests.
-QUICK = ("strided_col", "mask_tail_vec", "idle_warps")
+QUICK = ("idle_warps",)
 
 
 def has_cuda() -> bool:

@@ -183,6 +183,7 @@ def test_without_a_launch_or_a_result_nothing_counts_as_checked(verifier):
     assert check(verifier, ("x = 1", "x = 2"), text=idle).verdict == "unchecked"
 
 
+@pytest.mark.slow
 def test_an_original_that_disagrees_with_its_reference_is_compared_with_itself(verifier):
     checks = check(verifier, ("256", "512"), text=RETURNS.replace("torch.relu(x * 2)", "x * 3"))
     assert checks.verdict == "right"
@@ -216,6 +217,7 @@ def test_what_the_scan_cannot_see_the_run_tells(verifier):
     assert fault_keys(found[1]) == {"verify.reused_output"}
 
 
+@pytest.mark.slow
 def test_a_bare_kernel_is_checked_on_inputs_made_from_its_types(verifier):
     entry = Entry(signature=("*fp32", "*fp32", "i32"), constexprs={"BLOCK": 64}, grid=(5, 1, 1))
     bare = KernelSource(Path("/home/user/scale.py"), HEAD.partition("def make_inputs")[0], entry)

@@ -93,19 +93,19 @@ def damaged(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(damaged(), min_size=1, max_size=2))
 def test_a_damaged_dump_is_read_or_refused(texts: list[str]):
     read(SOURCE, *texts)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 def test_noise_is_read_or_refused(text: str):
     read(text, f'"x.y"() {text} : () -> () loc({text})', f'"builtin.module"() ({{\n{text}\n}}) : () -> ()')
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.sampled_from(["#loc", "#a", "#b"]), st.lists(st.sampled_from(
     [*PIECES, "#a", "#b", 'k.py":3:4', '"k.py":3:4', "fused[", "callsite("]), max_size=12).map("".join)))  # fmt: skip
 def test_a_damaged_location_costs_its_operation_the_place_only(aliases: dict[str, str]):
