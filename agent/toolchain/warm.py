@@ -30,7 +30,7 @@ def lend_worker(install: PythonInstall, policy: SandboxPolicy, *, interpreter: b
     worker = known or Worker(install, policy, interpreter=interpreter)
     try:
         yield worker
-    except Exception:
+    except Exception:  # whatever stopped the use: the worker closes itself where an answer was read by half
         _keep(kind, worker)
         raise
     except BaseException:
